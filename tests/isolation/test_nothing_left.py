@@ -18,9 +18,16 @@ import pytest
 ATTACKS_FOLDER = Path(__file__).parent / "attacks"
 sys.path.append(str(ATTACKS_FOLDER))
 
-from leftovers import adopt_orphans, descendants, end_processes, system_state  # noqa: E402
+from leftovers import (  # noqa: E402
+    adopt_orphans,
+    cgroups_of,
+    descendants,
+    end_processes,
+    system_state,
+)
 
 from kinfolk.core.temporary_folder import remove_tree  # noqa: E402
+from kinfolk.isolation.cgroups.hierarchy import explain_no_cgroups  # noqa: E402
 
 N_EPISODES, N_KILLS = 300, 30
 SECONDS_TO_END = 10.0  # for the processes of a killed host
@@ -65,7 +72,7 @@ def host(request, as_ordinary_user):
             command, stdout=subprocess.PIPE, text=True, env=environment, cwd=folder
         )
 
-    before = system_state([temporary], mark, ipc_key)
+    before, start.user = system_state([temporary], mark, ipc_key), user
     start.left = lambda: system_state([temporary], mark, ipc_key) - before
     yield start
     end_processes(start.spared)
@@ -107,6 +114,7 @@ def test_three_hundred_mixed_episodes_leave_nothing(host):
     assert wait_until_gone(host.spared) == {}
     reap(host.spared)
     assert host.left() == set()
+    assert cgroups_of({summary["pid"]}) == []
 
 
 @pytest.mark.timeout(900)
@@ -114,7 +122,7 @@ def test_three_hundred_mixed_episodes_leave_nothing(host):
 def test_a_killed_host_leaves_nothing(host):
     host.spared = set(descendants(os.getpid()))
     draw = random.Random(7)
-    n_while_playing = 0
+    n_while_playing, hosts, groups = 0, set(), set()
     for number in range(N_KILLS):
         process = host(10_000, seed=number)
         if number % 3:  # the others are killed while they start
@@ -122,6 +130,8 @@ def test_a_killed_host_leaves_nothing(host):
             n_while_playing += 1
         time.sleep(draw.uniform(0.0, 1.0))
         for pid in find_hosts(process.pid):
+            hosts.add(pid)
+            groups |= set(cgroups_of({pid}))
             os.kill(pid, signal.SIGKILL)
         process.kill()
         process.stdout.close()
@@ -130,6 +140,9 @@ def test_a_killed_host_leaves_nothing(host):
         reap(host.spared)
     assert n_while_playing == N_KILLS * 2 // 3
     assert host.left() == set()
+    if host.user == "root" and not explain_no_cgroups():
+        assert len(groups) >= n_while_playing, "hosts had control groups when they were killed"
+    assert cgroups_of(hosts) == []
 
 
 def find_hosts(pid):

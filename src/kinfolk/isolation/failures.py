@@ -67,7 +67,7 @@ class IsolationSettings(Settings):
         False, "Run isolated policies in bubblewrap: no network, no files but their own."
     )
     sandbox_read: tuple[str, ...] = setting(
-        (), "Further files and folders that all sandboxed policies may read, as A,B."
+        (), "Further files and folders that sandboxed policies may read; SLOT=PATH: only that slot."
     )
     process_limit: int = setting(0, "Processes that a sandboxed policy may start.", ge=0)
     file_size_limit: int = setting(

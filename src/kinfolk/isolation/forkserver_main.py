@@ -24,6 +24,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from kinfolk.core import libc
+from kinfolk.isolation.cgroups.worker_cgroups import enter_cgroups
 from kinfolk.isolation.sandbox.landlock import landlock_abi_version
 from kinfolk.isolation.sandbox.namespaces import (
     drop_capabilities,
@@ -36,8 +37,9 @@ from kinfolk.isolation.sandbox.seccomp import pack_filter
 from kinfolk.isolation.worker_main import preload_policy, run_worker
 
 _MAX_MESSAGE_BYTES = 65536
+_MAX_READS = 16  # of a worker's output at a time
 _POLL_MS = 1000
-_FDS_PER_WORKER = 5  # as `run_worker` takes them
+_FDS_PER_WORKER = 5  # as `run_worker` takes them; those of its control group follow
 _STANDARD_FDS = (0, 1, 2)
 _MAX_FD = 2**20
 _MAX_KILL_ROUNDS = 1000  # a process that forks itself anew is found in one of them
@@ -68,7 +70,7 @@ def main(config: dict[str, Any]) -> None:
         landlock_abi_version()
     for name in config["preload"]:
         # The worker imports it again, and reports why it fails.
-        with contextlib.suppress(Exception):
+        with contextlib.suppress(BaseException):
             importlib.import_module(name)
     gc.collect()
     gc.freeze()  # so that collections in workers do not copy the pages they share
@@ -82,11 +84,19 @@ class _RunningWorker:
     output_fd: int
     printed_bytes: int = 0
 
-    def drain(self) -> None:
-        """Read, count and discard what the worker has printed."""
+    def drain(self) -> bool:
+        """Read, count and discard what the worker has printed; not for ever, if it prints as fast.
+
+        Returns:
+            False if it has closed its output.
+        """
         with contextlib.suppress(BlockingIOError):
-            while data := os.read(self.output_fd, _MAX_MESSAGE_BYTES):
+            for _ in range(_MAX_READS):
+                data = os.read(self.output_fd, _MAX_MESSAGE_BYTES)
+                if not data:
+                    return False
                 self.printed_bytes += len(data)
+        return True
 
 
 class ForkServer:
@@ -124,8 +134,8 @@ class ForkServer:
                 os.read(self._signal_fd, _MAX_MESSAGE_BYTES)
                 self._reap()
             for worker in self._workers.values():
-                if worker.output_fd in ready:
-                    worker.drain()
+                if worker.output_fd in ready and not worker.drain():
+                    self._poll.unregister(worker.output_fd)  # else it would be ready for ever
             if self._control.fileno() in ready and not self._handle_requests():
                 break
         for pid in self._workers:
@@ -149,7 +159,7 @@ class ForkServer:
             if "preload" in request:
                 payload_fd = self._received_fds.pop(0)
                 # If it fails, the worker will fail in the same way and report it.
-                with contextlib.suppress(Exception):
+                with contextlib.suppress(BaseException):
                     preload_policy(payload_fd, request["preload"])
                 os.close(payload_fd)
                 gc.freeze()
@@ -168,8 +178,9 @@ class ForkServer:
 
     def _fork(self, config: dict[str, Any]) -> None:
         """Fork a worker with the descriptors received last, and report its pid or the error."""
-        fds = self._received_fds[:_FDS_PER_WORKER]
-        del self._received_fds[:_FDS_PER_WORKER]
+        n_fds = _FDS_PER_WORKER + config["n_cgroup_fds"]
+        fds = self._received_fds[:n_fds]
+        del self._received_fds[:n_fds]
         output_fd, worker_output_fd = os.pipe()
         try:
             pid = os.fork()
@@ -207,7 +218,8 @@ class ForkServer:
                 _send_sigkill(os.killpg, pid)  # children in its process group
                 self._kill_orphans()
                 worker.drain()
-                self._poll.unregister(worker.output_fd)
+                with contextlib.suppress(KeyError):  # it has closed its output before
+                    self._poll.unregister(worker.output_fd)
                 os.close(worker.output_fd)
                 code, peak = os.waitstatus_to_exitcode(status), usage.ru_maxrss
                 self._send(
@@ -236,12 +248,14 @@ def _run_in_child(fds: list[int], output_fd: int, config: dict[str, Any]) -> Non
     """Run a worker in a forked process, in its own session, and exit.
 
     Args:
-        fds: Descriptors for `run_worker`.
+        fds: Descriptors for `run_worker`, then those of its control group.
         output_fd: Where the policy's output goes.
         config: Sizes and limits for `run_worker`.
     """
     code = 1
     try:
+        enter_cgroups(fds[_FDS_PER_WORKER:])
+        fds = fds[:_FDS_PER_WORKER]
         signal.set_wakeup_fd(-1)
         for number in (signal.SIGCHLD, signal.SIGTERM, signal.SIGHUP):
             signal.signal(number, signal.SIG_DFL)

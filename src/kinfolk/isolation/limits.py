@@ -8,6 +8,8 @@ the last look that did not find the answer and the first that did.
 
 from __future__ import annotations
 
+import os
+import re
 import socket
 import struct
 import time
@@ -16,10 +18,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
+from kinfolk.isolation.cgroups.worker_cgroups import MAX_THREADS, WorkerCgroup
 from kinfolk.isolation.failures import IsolationSettings
 
 _CREDENTIALS = struct.Struct("=iII")  # `struct ucred`: pid, uid, gid
 _CPU_CLOCK = 2  # CPUCLOCK_SCHED of a whole process, in the low bits of a clock's id
+# Of `/proc/PID/status`: memory apart from files, and what the kernel needs to map it.
+_MEMORY_FIELDS = ("RssAnon", "RssShmem", "VmSwap", "VmPTE", "HugetlbPages")
+_COUNTED_ADDRESSES = ("VmData", "VmStk", "VmExe", "VmLib")
+_SHARED_MAP = re.compile(r"^([0-9a-f]+)-([0-9a-f]+) ...s \S+ \S+ \d+ +/dev/zero ", re.MULTILINE)
 
 
 @dataclass
@@ -68,28 +75,40 @@ class ResourceLimits:
         wall = (settings.episode_timeout, settings.match_timeout)
         self.measures_cpu = any(limit is not None for limit in (*cpu, settings.cpu_limit))
         self.measures_time = self.measures_cpu or any(limit is not None for limit in wall)
-        self._counts_processes = settings.sandbox and settings.process_limit > 0
-        self.measures_size = settings.memory_limit is not None or self._counts_processes
+        self.measures_size = settings.memory_limit is not None or settings.sandbox
 
     def read_cpu_seconds(self, pid: int) -> float:
         """Return the CPU time of a process and its children; 0 if it has ended or is not measured."""
         if not self.measures_cpu or not pid:
             return 0.0
-        pids = list_process_tree(pid) if self._with_children else [pid]
-        return sum(read_cpu_clock(member) for member in pids)
+        if not self._with_children:
+            return read_cpu_clock(pid)
+        pids = list_process_tree(pid)
+        return sum(read_cpu_clock(member) + read_ended_cpu_seconds(member) for member in pids)
 
     def explain_size(self, pid: int) -> str:
-        """Return a description of the limit of memory or processes that a process exceeds, or ""."""
+        """Return a description of the limit of memory, processes or threads that a process exceeds.
+
+        For processes without a control group, which does this better.
+
+        Returns:
+            "" if no limit is exceeded.
+        """
         if not self.measures_size or not pid:
             return ""
         pids = list_process_tree(pid) if self._with_children else [pid]
-        limit, n_children = self._settings.process_limit, len(pids) - 1
-        if self._counts_processes and n_children > limit:
-            return f"{n_children} processes of its own, with a limit of {limit}"
-        used, memory_limit = sum(map(read_memory_mb, pids)), self._settings.memory_limit
-        if memory_limit is not None and used > memory_limit:
-            return f"{used:.0f} MB of memory, with a limit of {memory_limit} MB"
-        return ""
+        sizes = [read_size(member) for member in pids]
+        settings, n_children = self._settings, len(pids) - 1
+        n_threads = sum(max(0, size.n_threads - 1) for size in sizes)
+        if settings.sandbox and n_children > settings.process_limit:
+            return f"{n_children} processes of its own, with a limit of {settings.process_limit}"
+        if settings.sandbox and n_threads > MAX_THREADS:
+            return f"{n_threads} threads, with a limit of {MAX_THREADS}"
+        limit = settings.memory_limit
+        if limit is None or sum(size.memory_mb + size.other_mb for size in sizes) <= limit:
+            return ""
+        used = sum(map(read_memory_mb, pids))
+        return f"{used:.0f} MB of memory, with a limit of {limit} MB" if used > limit else ""
 
     def explain_step(self, cpu_seconds: float, life_seconds: float) -> str:
         """Return a description of the limit of a step or process that is exceeded; "" if none is.
@@ -119,6 +138,71 @@ class ResourceLimits:
             ("s in the match", usage.wall_seconds, settings.match_timeout),
             ("CPU s in the match", usage.cpu_seconds, settings.match_cpu_limit),
         )
+
+
+class WorkerMeter:
+    """Measures what one worker uses, and compares it with its limits.
+
+    Args:
+        settings: The limits.
+        connection: Socket on which the worker sends a byte when it has started.
+        cgroup: Control group of the worker, which counts its memory and processes; None: the host
+            counts them.
+
+    Attributes:
+        usages: What was used before the current request, in the match and in the episode.
+    """
+
+    def __init__(
+        self, settings: IsolationSettings, connection: socket.socket, cgroup: WorkerCgroup | None
+    ) -> None:
+        self._limits, self._connection, self._cgroup = ResourceLimits(settings), connection, cgroup
+        self._host_pid, self._cpu_mark = 0, 0.0
+        self.usages: tuple[Usage, ...] = ()
+
+    @property
+    def host_pid(self) -> int:
+        """Id of the process as the host sees it, from outside of its namespace; 0 if unknown."""
+        if self._host_pid == 0:  # it has sent nothing yet
+            self._host_pid = receive_sender_pid(self._connection)
+        return self._host_pid
+
+    def start_step(self) -> None:
+        """Begin to measure the CPU time of a request."""
+        self._cpu_mark = self._limits.read_cpu_seconds(self.host_pid)
+
+    def take_cpu_seconds(self) -> float:
+        """Return the CPU time since `start_step` or the last call of this."""
+        now = self._limits.read_cpu_seconds(self.host_pid)
+        used, self._cpu_mark = max(0.0, now - self._cpu_mark), now
+        return used
+
+    def explain_excess(self, wall_seconds: float) -> str:
+        """Return a description of a limit that the current request has exceeded; "" if none is.
+
+        Args:
+            wall_seconds: Seconds since the request was sent.
+        """
+        limits = self._limits
+        if limits.measures_time and self.host_pid:
+            now = limits.read_cpu_seconds(self.host_pid)
+            cpu = now - self._cpu_mark
+            exceeded = limits.explain_step(cpu, now)
+            for usage, explain in zip(
+                self.usages, (limits.explain_match, limits.explain_episode), strict=False
+            ):
+                exceeded = exceeded or explain(
+                    Usage(usage.wall_seconds + wall_seconds, usage.cpu_seconds + cpu)
+                )
+            if exceeded:
+                return exceeded
+        return self.explain_size()
+
+    def explain_size(self) -> str:
+        """Return a description of the limit of memory or processes that is exceeded; "" if none is."""
+        if self._cgroup is not None:
+            return self._cgroup.explain_excess()
+        return self._limits.explain_size(self.host_pid)
 
 
 def _explain(*checks: tuple[str, float, float | None]) -> str:
@@ -158,6 +242,18 @@ def read_cpu_clock(pid: int) -> float:
         return 0.0
 
 
+def read_ended_cpu_seconds(pid: int) -> float:
+    """Return the CPU seconds of children of a process that have ended, and of their children.
+
+    The kernel passes them on when a parent waits for a child, which it cannot avoid in the sandbox.
+    """
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return 0.0
+    return (int(fields[13]) + int(fields[14])) / os.sysconf("SC_CLK_TCK")
+
+
 def list_process_tree(pid: int) -> list[int]:
     """Return a process and all its descendants; only itself where the system does not tell."""
     return [pid, *(member for child in _list_children(pid) for member in list_process_tree(child))]
@@ -172,20 +268,48 @@ def _list_children(pid: int) -> Iterator[int]:
             continue
 
 
+class ProcessSize(NamedTuple):
+    """Memory and threads of one process; all 0 if it has ended."""
+
+    memory_mb: float  # that it uses, apart from files and from what `read_memory_mb` adds
+    other_mb: float  # addresses that are not counted, such as shared memory and mapped files
+    n_threads: int
+
+
+def read_size(pid: int) -> ProcessSize:
+    """Return the memory and the threads of a process."""
+    status = _read_status(pid)
+    other = status.get("VmSize", 0) - sum(status.get(name, 0) for name in _COUNTED_ADDRESSES)
+    memory = sum(status.get(name, 0) for name in _MEMORY_FIELDS)
+    return ProcessSize(memory / 1024, max(0, other) / 1024, status.get("Threads", 0))
+
+
 def read_memory_mb(pid: int) -> float:
-    """Return the memory that a process uses apart from files; 0 if it has ended."""
-    return sum(_read_status_kb(pid, ("RssAnon", "RssShmem", "VmSwap"))) / 1024
+    """Return the memory that a process uses apart from files; 0 if it has ended.
+
+    Shared memory counts in full as soon as it is mapped, because a process can hide pages of it from
+    the kernel's count (`MADV_DONTNEED`) and still hold them.
+    """
+    try:
+        maps = Path(f"/proc/{pid}/maps").read_text()
+    except OSError:
+        return 0.0
+    shared = sum(int(end, 16) - int(start, 16) for start, end in _SHARED_MAP.findall(maps))
+    status = _read_status(pid)
+    memory_kb = sum(status.get(name, 0) for name in _MEMORY_FIELDS)
+    return max(memory_kb / 1024, (memory_kb - status.get("RssShmem", 0)) / 1024 + shared / 2**20)
 
 
 def read_peak_kb(pid: int) -> int:
     """Return the largest memory that a process has used so far; 0 if it has ended."""
-    return sum(_read_status_kb(pid, ("VmHWM",)))
+    return _read_status(pid).get("VmHWM", 0)
 
 
-def _read_status_kb(pid: int, names: tuple[str, ...]) -> list[int]:
-    """Return fields of `/proc/PID/status`, which are in kB; none if the process has ended."""
+def _read_status(pid: int) -> dict[str, int]:
+    """Return the numbers of `/proc/PID/status`, memory in kB; none if the process has ended."""
     try:
         lines = Path(f"/proc/{pid}/status").read_text().splitlines()
     except OSError:
-        return []
-    return [int(line.split()[1]) for line in lines if line.partition(":")[0] in names]
+        return {}
+    fields = ((name, value.split()) for name, _, value in (line.partition(":") for line in lines))
+    return {name: int(words[0]) for name, words in fields if words and words[0].isdecimal()}

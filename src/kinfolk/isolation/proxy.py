@@ -9,8 +9,9 @@ from kinfolk.core.spaces import WorldSpec
 from kinfolk.isolation import shared_buffers as shared
 from kinfolk.isolation.batched_call import BatchedCall
 from kinfolk.isolation.failures import FailureLog, IsolationSettings, TickGetter, WorkerError
+from kinfolk.isolation.supervised_worker import SupervisedWorker
 from kinfolk.isolation.worker import Worker
-from kinfolk.isolation.worker_group import SupervisedWorker, WorkerGroup
+from kinfolk.isolation.worker_group import WorkerGroup
 from kinfolk.isolation.worker_pool import WorkerPool
 from kinfolk.policies.base import AgentBatch, Memory, MemoryLayout
 from kinfolk.policies.build import ResolvedPolicy

@@ -15,22 +15,17 @@ import numpy as np
 from kinfolk.core.arrays import AnyArray
 from kinfolk.core.errors import ErrorSummary
 from kinfolk.isolation import shared_buffers as shared
+from kinfolk.isolation.cgroups.worker_cgroups import WorkerCgroup
 from kinfolk.isolation.failures import IsolationSettings, WorkerError
 from kinfolk.isolation.forkserver import ForkServerClient
-from kinfolk.isolation.limits import (
-    ResourceLimits,
-    Usage,
-    WorkerStats,
-    read_peak_kb,
-    receive_sender_pid,
-)
+from kinfolk.isolation.limits import WorkerMeter, WorkerStats, read_peak_kb
 from kinfolk.isolation.payload import WorkerPayload
 from kinfolk.isolation.validation import INVALID_ACTION_REASONS, UNKNOWN_REASON
 
 EXIT_TIMEOUT = 1.0  # seconds for a worker to exit by itself
 # A wake-up can be missed if host and worker go to sleep at the same moment; so sleeps are short.
 _MAX_WAIT_SECONDS = 0.02
-_MAX_PARENT_MEMORY = 256 * 2**20  # bytes
+_MAX_PARENT_MEMORY = 64 * 2**20  # bytes of each of three rows that the host holds for an agent
 _PIPE_BYTES = 65536  # capacity of a pipe; one byte per wake-up
 _WORKER_SETTINGS = (
     "memory_limit", "cpu_limit", "file_size_limit", "sandbox", "process_limit", "disk_limit",
@@ -47,11 +42,11 @@ class Worker:
         settings: Memory and CPU limits, sandbox.
         inherits_memory: Whether the process plays a single agent, whose memory is copied to the
             workers of its children.
+        cgroup: Control group that the process enters; None: the host measures its memory.
 
     Attributes:
         buffer: Memory shared with the process.
-        limits: Checks the time and memory of the process.
-        usages: What was used before the current request, in the match and in the episode.
+        meter: Measures the time and memory of the process.
         pending: Whether a reply is due; the first reply says that the policy is loaded.
         has_acted: Whether the policy has returned actions.
         has_failed: Whether it raised, timed out or exited, so that it must not be reused.
@@ -69,12 +64,13 @@ class Worker:
         capacity: int,
         settings: IsolationSettings,
         inherits_memory: bool = False,
+        cgroup: WorkerCgroup | None = None,
     ) -> None:
         layout = shared.BufferLayout(capacity, payload.spec.row_bytes, payload.spec.n_heads)
         self.forkserver, self.payload = forkserver, payload
         self.capacity, self.inherits_memory = capacity, inherits_memory
         self._socket, worker_socket = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
-        if hasattr(socket, "SO_PASSCRED"):  # for `host_pid`
+        if hasattr(socket, "SO_PASSCRED"):  # for the meter
             self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
         # Pipes wake a process in two thirds of the time that a socket takes.
         worker_wake_fd, self.wake_fd = os.pipe()
@@ -89,19 +85,19 @@ class Worker:
         self.has_acted = self.has_failed = self.closed = False
         self.parent_memory: AnyArray | None = None
         self.pending = True
-        self._host_pid = 0
-        self.limits, self._cpu_mark = ResourceLimits(settings), 0.0
-        self.usages: tuple[Usage, ...] = ()
+        self.cgroup, self.meter = cgroup, WorkerMeter(settings, self._socket, cgroup)
+        entries = cgroup.open_entries() if cgroup is not None else []
         config = {
             "layout": astuple(layout),
             "payload_bytes": payload.size,
             "inherits_memory": inherits_memory,
             "import_paths": forkserver.import_paths,
+            "n_cgroup_fds": len(entries),
             **{name: getattr(settings, name) for name in _WORKER_SETTINGS},
         }
         pipe_fds = (worker_wake_fd, worker_reply_fd)
         try:
-            fds = [worker_socket.fileno(), *pipe_fds, self.buffer_fd, payload.fd]
+            fds = [worker_socket.fileno(), *pipe_fds, self.buffer_fd, payload.fd, *entries]
             self.pid = forkserver.fork(config, fds)
             self.sent_ns = time.perf_counter_ns()
         except BaseException:
@@ -109,7 +105,7 @@ class Worker:
             raise
         finally:
             worker_socket.close()
-            for fd in pipe_fds:
+            for fd in (*pipe_fds, *entries):
                 os.close(fd)
         self._poll = poll()  # for replies, and for the fork server's reports of exits
         self._poll.register(self._reply_fd, POLLIN)
@@ -124,7 +120,7 @@ class Worker:
         self.drain_wakeups(replied=not self.pending)
         printed = self.forkserver.count_printed_bytes(self.pid)
         ended = self.forkserver.get_exit(self.pid)
-        peak_kb = read_peak_kb(self.host_pid) if ended is None else ended.peak_kb
+        peak_kb = read_peak_kb(self.meter.host_pid) if ended is None else ended.peak_kb
         return WorkerStats(self._n_stale, printed - self._printed_offset, peak_kb / 1024)
 
     def reset_stats(self) -> None:
@@ -132,13 +128,6 @@ class Worker:
         self.drain_wakeups(replied=True)
         self._n_stale = 0
         self._printed_offset = self.forkserver.count_printed_bytes(self.pid)
-
-    @property
-    def host_pid(self) -> int:
-        """Id of the process as the host sees it, from outside of its namespace; 0 if unknown."""
-        if self._host_pid == 0:  # it has sent nothing yet
-            self._host_pid = receive_sender_pid(self._socket)
-        return self._host_pid
 
     def send(self, command: int, rows: AnyArray | None = None) -> None:
         """Send a command without waiting; `poll` reports it if the worker has exited.
@@ -228,7 +217,7 @@ class Worker:
             remaining = deadline - time.monotonic()
             if remaining <= 0:
                 return WorkerError("timeout", f"{timeout:g}")
-            exceeded = self.explain_excess()
+            exceeded = self.meter.explain_excess(1e-9 * (time.perf_counter_ns() - self.sent_ns))
             if exceeded:
                 return WorkerError("limit", exceeded)
             # A child of an exited process may hold its pipe open, so ask the fork server too.
@@ -254,46 +243,27 @@ class Worker:
         self.drain_wakeups(replied)
         return replied
 
-    def start_step(self) -> None:
-        """Begin to measure the CPU time of a request."""
-        self._cpu_mark = self.limits.read_cpu_seconds(self.host_pid)
-
-    def take_cpu_seconds(self) -> float:
-        """Return the CPU time since `start_step` or the last call of this."""
-        now = self.limits.read_cpu_seconds(self.host_pid)
-        used, self._cpu_mark = max(0.0, now - self._cpu_mark), now
-        return used
-
-    def explain_excess(self) -> str:
-        """Return a description of a limit that the current request has exceeded; "" if none is."""
-        limits = self.limits
-        if limits.measures_time and self.host_pid:
-            now = limits.read_cpu_seconds(self.host_pid)
-            wall, cpu = 1e-9 * (time.perf_counter_ns() - self.sent_ns), now - self._cpu_mark
-            exceeded = limits.explain_step(cpu, now)
-            for usage, explain in zip(
-                self.usages, (limits.explain_match, limits.explain_episode), strict=False
-            ):
-                exceeded = exceeded or explain(
-                    Usage(usage.wall_seconds + wall, usage.cpu_seconds + cpu)
-                )
-            if exceeded:
-                return exceeded
-        return limits.explain_size(self.host_pid) if limits.measures_size else ""
-
-    def share_parent_memory(self) -> None:
+    def share_parent_memory(self) -> WorkerError | None:
         """Share memory through which agents inherit; called once the policy is loaded.
 
         Its three rows hold the exported memory of this agent, and that of its two parents.
+
+        Returns:
+            An error if the policy has more memory per agent than the host is ready to hold.
         """
-        size = min(int(self.buffer.header[shared.MEMORY_BYTES]), _MAX_PARENT_MEMORY)
+        size = int(self.buffer.header[shared.MEMORY_BYTES])
         if not self.inherits_memory or size <= 0:
-            return
+            return None
+        if size > _MAX_PARENT_MEMORY:
+            used, limit = size / 2**20, _MAX_PARENT_MEMORY / 2**20
+            detail = f"{used:.4g} MB of memory for a child to inherit, with a limit of {limit:g} MB"
+            return WorkerError("limit", detail)
         fd = shared.create_anonymous_memory(3 * size)
         memory = shared.map_memory(fd, 3 * size)
         self.parent_memory = np.frombuffer(memory, np.uint8).reshape(3, size)
         socket.send_fds(self._socket, [b"."], [fd])
         os.close(fd)
+        return None
 
     def close(self, graceful: bool = False) -> None:
         """End the process; `graceful` lets the policy close first. May be called twice."""
@@ -313,13 +283,17 @@ class Worker:
             self._host_waited, self._n_expected_wakeups = True, min(2, self._n_expected_wakeups + 1)
 
     def _describe_exit(self) -> WorkerError:
-        """Return an error with the exit code of the process, which has exited or is about to."""
-        return WorkerError("exited", str(self.forkserver.exit_code(self.pid, EXIT_TIMEOUT)))
+        """Return why the process has exited or is about to: a limit of its control group, or its code."""
+        code = self.forkserver.exit_code(self.pid, EXIT_TIMEOUT)
+        exceeded = self.cgroup.explain_excess() if self.cgroup is not None else ""
+        return WorkerError("limit", exceeded) if exceeded else WorkerError("exited", str(code))
 
     def _release(self) -> None:
-        """Close the descriptors and the memory of this process, and remove the worker's folder."""
+        """Close the descriptors and the memory of this process, and remove the worker's group."""
         self.closed = True
         self.parent_memory = None
+        if self.cgroup is not None:
+            self.cgroup.release()
         self._socket.close()
         for fd in (self.wake_fd, self._reply_fd, self.buffer_fd):
             os.close(fd)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections import defaultdict
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, field
 from typing import TypeAlias
 
 import numpy as np
@@ -16,31 +15,9 @@ from kinfolk.isolation.batched_call import note_replies
 from kinfolk.isolation.failures import WHOLE_SLOT, FailureLog, WorkerError
 from kinfolk.isolation.limits import ResourceLimits, Usage, WorkerStats
 from kinfolk.isolation.shared_buffers import AGENT_INDEX_COLUMN, PARENT_INDEX_COLUMNS
+from kinfolk.isolation.supervised_worker import SupervisedWorker
 from kinfolk.isolation.worker import Worker
 from kinfolk.isolation.worker_pool import WorkerPool
-
-
-@dataclass
-class SupervisedWorker:
-    """A worker that is restarted after failures, with the agents it plays."""
-
-    worker: Worker | None = None  # None before its start and after a failure
-    n_restarts: int = 0  # in this episode
-    has_failed: bool = False  # for good: its agents act as noop until the episode or agent ends
-    usage: Usage = field(default_factory=Usage)  # in this episode, also of processes that failed
-    # Packed rows of its agents when they were new, by memory index; sent again after a restart.
-    initial_rows: dict[int, AnyArray] = field(default_factory=dict)
-
-    def clear_failures(self) -> None:
-        """Forget failures and agents, because a new episode or a new agent begins."""
-        self.n_restarts, self.has_failed, self.usage = 0, False, Usage()
-        self.initial_rows.clear()
-
-    @property
-    def first_uid(self) -> int:
-        """Uid of the first agent that it plays."""
-        return int(next(iter(self.initial_rows.values()))[shared.UID_COLUMN])
-
 
 _SIZE_CHECK_SECONDS = 0.05  # between checks of limits of memory and processes
 # Workers, each with the slice of a block of rows that it plays.
@@ -202,7 +179,7 @@ class WorkerGroup:
         """
         worker, limits = supervised.worker, self.limits
         assert worker is not None
-        cpu_seconds = worker.take_cpu_seconds() if limits.measures_cpu else 0.0
+        cpu_seconds = worker.meter.take_cpu_seconds() if limits.measures_cpu else 0.0
         self.match_usage.add(wall_seconds, cpu_seconds)
         self.task_usage.add(wall_seconds, cpu_seconds)
         exceeded = limits.explain_match(self.match_usage)
@@ -220,7 +197,7 @@ class WorkerGroup:
         self._last_size_check = now
         for supervised in workers:
             worker = supervised.worker
-            exceeded = self.limits.explain_size(worker.host_pid) if worker is not None else ""
+            exceeded = worker.meter.explain_size() if worker is not None else ""
             if exceeded:
                 self.handle_failure(supervised, WorkerError("limit", exceeded), "act_async")
                 is_ended = True
@@ -270,14 +247,14 @@ class WorkerGroup:
                 )
                 self.peak_processes = max(self.peak_processes, len(self._running()))
                 if is_new:
-                    supervised.worker.usages = (self.match_usage,)
+                    supervised.worker.meter.usages = (self.match_usage,)
                     starting[supervised.worker] = supervised
         replies = self.collect(starting, self._settings.start_timeout)
-        for worker, reply in replies.items():
-            if not isinstance(reply, WorkerError):
-                worker.share_parent_memory()
-        for worker, reply in replies.items():
-            error = reply if isinstance(reply, WorkerError) else None
+        errors = {
+            worker: reply if isinstance(reply, WorkerError) else worker.share_parent_memory()
+            for worker, reply in replies.items()
+        }
+        for worker, error in errors.items():
             if error is None and self.limits.measures_time:
                 seconds = 1e-9 * (self._seen_ns[worker] - worker.sent_ns)
                 error = self.charge(starting[worker], seconds, of_episode=False)
@@ -292,8 +269,8 @@ class WorkerGroup:
                 rows = block.copy()
                 if self.per_agent:
                     rows[:, AGENT_INDEX_COLUMN] = 0
-                supervised.worker.usages = (self.match_usage, supervised.usage)
-                supervised.worker.start_step()
+                supervised.worker.meter.usages = (self.match_usage, supervised.usage)
+                supervised.worker.meter.start_step()
                 supervised.worker.send(shared.CMD_RESET, rows)
                 sent[supervised.worker] = supervised
         replies = self.collect(sent, self.get_action_timeout(sent))

@@ -33,8 +33,10 @@ _HIDDEN_FILE_ERRORS = (ImportError, FileNotFoundError, UsageError)
 _SANDBOX_HINT = (
     "; in the sandbox a policy sees its own module or package, and what --sandbox-read names"
 )
-# Of sandboxed policies; what lies in the buffers of sockets and pipes is counted by no other limit.
-_MAX_THREADS, _MAX_OPEN_FILES = 512, 256
+# Of sandboxed policies. What lies in the buffers of sockets and pipes is counted by no limit of a
+# process. Threads and queued signals are counted for all agents of a slot, and the latter for the
+# user's own processes too; so agents must not take what others need (see `MAX_THREADS` of one agent).
+_MAX_OPEN_FILES, _MAX_SLOT_THREADS, _MAX_QUEUED_SIGNALS = 256, 4096, 256
 
 
 class _ThisProcess:
@@ -265,10 +267,12 @@ def set_resource_limits(config: Mapping[str, Any]) -> None:
         linux = sys.platform == "linux"
         _limit(resource.RLIMIT_DATA if linux else resource.RLIMIT_AS, memory_mb * 2**20)
     if cpu_seconds is not None:
-        _limit(resource.RLIMIT_CPU, max(1, math.ceil(cpu_seconds)))
+        # The host looks and names the limit; the kernel ends what escapes its looks, a second later.
+        _limit(resource.RLIMIT_CPU, math.ceil(cpu_seconds) + 1)
     if config["sandbox"]:
-        # Of all agents of the slot together, because they are the same user.
-        _limit(resource.RLIMIT_NPROC, config["process_limit"] + _MAX_THREADS)
+        _limit(resource.RLIMIT_NPROC, config["process_limit"] + _MAX_SLOT_THREADS)
+        _limit(resource.RLIMIT_SIGPENDING, _MAX_QUEUED_SIGNALS)
+        _limit(resource.RLIMIT_MEMLOCK, 0)
         _limit(resource.RLIMIT_NOFILE, _MAX_OPEN_FILES)
         _limit(resource.RLIMIT_MSGQUEUE, 0)
 

@@ -8,10 +8,15 @@ from contextlib import contextmanager
 
 from kinfolk.core import libc
 from kinfolk.core.spaces import WorldSpec
+from kinfolk.isolation.cgroups.worker_cgroups import PoolCgroups, WorkerCgroup, open_pool_cgroups
 from kinfolk.isolation.failures import IsolationSettings
 from kinfolk.isolation.forkserver import ForkServerClient, ProcessLimitError
 from kinfolk.isolation.payload import WorkerPayload
-from kinfolk.isolation.sandbox.policy_files import find_policy_files, list_named_code
+from kinfolk.isolation.sandbox.policy_files import (
+    find_policy_files,
+    list_named_code,
+    list_readable,
+)
 from kinfolk.isolation.worker import Worker
 from kinfolk.policies.build import ResolvedPolicy
 
@@ -64,6 +69,7 @@ class WorkerPool:
         self._payloads: dict[tuple[str, WorldSpec], WorkerPayload] = {}
         self._idle: list[Worker] = []
         self._in_use: set[Worker] = set()
+        self._cgroups: PoolCgroups | None = None  # made with the first worker
         self.n_started = 0
         self._is_open = True
         _protect_host()
@@ -114,7 +120,8 @@ class WorkerPool:
             self._idle.pop(0).close(graceful=True)
         if is_preloadable(resolved):
             forkserver.preload(payload)
-        worker = Worker(forkserver, payload, capacity, self._settings, inherits_memory)
+        cgroup = self._create_cgroup()
+        worker = Worker(forkserver, payload, capacity, self._settings, inherits_memory, cgroup)
         self.n_started += 1
         self._in_use.add(worker)
         return worker, True
@@ -137,6 +144,9 @@ class WorkerPool:
             self._drop_oldest_payload()
         while self._forkservers:
             self._forkservers.popitem()[1].close()
+        cgroups, self._cgroups = self._cgroups, None
+        if cgroups is not None:
+            cgroups.close()
         if self._is_open:
             self._is_open = False
             _unprotect_host()
@@ -157,9 +167,23 @@ class WorkerPool:
                 self._idle.remove(worker)
                 worker.close()
             server.close()
-        files = find_policy_files(resolved, settings.sandbox_read) if settings.sandbox else None
+        readable = list_readable(settings.sandbox_read, slot)
+        files = find_policy_files(resolved, readable) if settings.sandbox else None
         self._forkservers[key] = ForkServerClient(files)
         return self._forkservers[key]
+
+    def _create_cgroup(self) -> WorkerCgroup | None:
+        """Return a control group for a new worker; None if it needs none or there are none here.
+
+        Raises:
+            ProcessLimitError: The kernel refused it.
+        """
+        try:
+            self._cgroups = self._cgroups or open_pool_cgroups(self._settings)
+            return None if self._cgroups is None else self._cgroups.create()
+        except OSError as error:
+            reason = f"No control group could be made: {error.strerror}."
+            raise ProcessLimitError(reason) from error
 
     def _get_payload(self, resolved: ResolvedPolicy, spec: WorldSpec) -> WorkerPayload:
         """Return the payload of a policy from a small cache, or make it."""

@@ -62,6 +62,16 @@ def system_state(own_folders: list[Path], mark: str, ipc_key: int) -> set[str]:
     return state
 
 
+def cgroups_of(hosts: set[int]) -> list[str]:
+    """Return the control groups that hosts have made and left, by the ids of their processes."""
+    return sorted(
+        os.path.join(root, name)
+        for root, names, _ in os.walk("/sys/fs/cgroup")
+        for name in names
+        if name.startswith("kinfolk-") and name.split("-")[2:3] in [[str(pid)] for pid in hosts]
+    )
+
+
 def wait_until_alone(spared: set[int], timeout: float = 5.0) -> dict[int, str]:
     """Wait until this process has no descendants but the spared ones; return those that stay.
 

@@ -1,6 +1,7 @@
 """A host that plays episodes between an honest slot and a hostile one, with births and deaths."""
 
 import json
+import os
 import sys
 from pathlib import Path
 
@@ -45,6 +46,7 @@ def main() -> None:
             n_played += len(played)
             n_lives += sum(sum(result.lives.values()) for result in played)
     say(json.dumps({
+        "pid": os.getpid(),
         "episodes": n_played,
         "named": sorted({failure.slot for failure in failures}),
         "causes": sorted({failure.cause for failure in failures}),

@@ -5,7 +5,12 @@ import sys
 
 import pytest
 
-from kinfolk.isolation.sandbox.policy_files import PolicyFiles, find_policy_files
+from kinfolk.isolation.sandbox.policy_files import (
+    PolicyFiles,
+    digest_policy,
+    find_policy_files,
+    list_readable,
+)
 from kinfolk.policies.build import ResolvedPolicy
 
 
@@ -92,3 +97,28 @@ def test_pipes_and_folders_without_end_do_not_hold_the_host(folder):
         deep = deep / "d"
         deep.mkdir()
     assert find_policy_files(ResolvedPolicy("team.policy:P")).preload == ("numba",)
+
+
+def test_files_can_be_shown_to_all_slots_or_to_one():
+    entries = ["maps", "pack=pack/notes.txt", "herd=x", "./a=b", "/data/a=b"]
+    assert list_readable(entries, "pack") == ["maps", "pack/notes.txt", "./a=b", "/data/a=b"]
+    assert list_readable(entries, "a") == ["maps", "./a=b", "/data/a=b"]
+
+
+@pytest.mark.parametrize(
+    ("name", "changed", "is_seen"),
+    [
+        ("alone.P", "alone.py", True),
+        ("alone.P", "rival.py", False),
+        ("team.policy:P", "team/policy.py", True),
+        ("team.policy:P", "team/weights.npz", True),
+        ("team.policy:P", "team/__pycache__/policy.cpython.pyc", False),
+    ],
+)
+def test_a_digest_tells_whether_a_policys_own_files_have_changed(folder, name, changed, is_seen):
+    before = digest_policy(ResolvedPolicy(name))
+    path = folder / changed
+    path.parent.mkdir(exist_ok=True)
+    path.write_text("another text")
+    assert (digest_policy(ResolvedPolicy(name)) != before) is is_seen
+    assert digest_policy(ResolvedPolicy(name, {"depth": 2})) != digest_policy(ResolvedPolicy(name))

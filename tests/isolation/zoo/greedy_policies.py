@@ -1,17 +1,22 @@
 """Policies that use more time, memory, processes or disk than they should."""
 
+import contextlib
 import mmap
 import os
+import signal
 import threading
 import time
 
-from kinfolk.policies.base import NoopPolicy
+from kinfolk.policies.base import MemoryField, NoopPolicy
 
 
 class Greedy(NoopPolicy):
     def act_async(self, observations, batch, memory, keys):
         super().act_async(observations, batch, memory, keys)
         self.use()
+
+    def use(self):
+        """Use what the policy is greedy for; here nothing."""
 
 
 class Sleeps(Greedy):
@@ -74,6 +79,26 @@ class SharesMemory(Greedy):
             self.taken[start] = 1
 
 
+class HidesSharedMemory(Greedy):
+    """Takes shared memory and drops its pages, which stay, from the tables that are counted."""
+
+    def use(self):
+        self.taken = mmap.mmap(-1, 2**29)
+        for start in range(0, 2**29, 2**22):
+            self.taken[start : start + 2**22] = b"x" * 2**22
+            self.taken.madvise(mmap.MADV_DONTNEED, start, 2**22)
+        time.sleep(5)
+
+
+class FillsScratch(Greedy):
+    """Takes memory by a file in its temporary folder."""
+
+    def use(self):
+        with open("large", "wb") as file:
+            for _ in range(300):
+                file.write(bytes(2**20))
+
+
 class FillsChildren(Greedy):
     """Takes memory in three processes, each of which stays below the limit."""
 
@@ -85,6 +110,38 @@ class FillsChildren(Greedy):
             time.sleep(60)
             os._exit(0)
         time.sleep(2)
+
+
+class BequeathsMuch(Greedy):
+    """Declares memory that would take the host's, because children inherit it through the host."""
+
+    @property
+    def memory_layout(self):
+        return {"map": MemoryField((70, 2**20), "uint8")}
+
+
+class BurnsInShortChildren(Greedy):
+    """Burns processor time in children that have ended when the step has."""
+
+    def use(self):
+        with contextlib.suppress(OSError):
+            signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # would hide their time
+        for _ in range(10):
+            end = time.monotonic() + 0.02
+            pid = os.fork()
+            if pid == 0:
+                while time.monotonic() < end:
+                    pass
+                os._exit(0)
+            with contextlib.suppress(ChildProcessError):
+                os.waitpid(pid, 0)
+
+
+class ClosesItsOutput(Greedy):
+    def use(self):
+        for fd in (1, 2):
+            with contextlib.suppress(OSError):
+                os.close(fd)
 
 
 class WritesLargeFile(Greedy):

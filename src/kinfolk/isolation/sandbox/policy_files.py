@@ -6,6 +6,7 @@ in the same folder may be the policy of somebody else.
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
 import stat
@@ -66,15 +67,46 @@ def find_policy_files(resolved: ResolvedPolicy, readable: Iterable[str] = ()) ->
         require(place.exists(), f"sandbox_read names {place}, which does not exist.")
     paths, folders = list[Path](), [str(path if path.is_dir() else path.parent) for path in extra]
     for name in names:
-        path, folder = _locate_module(name.replace(":", "."))
+        by_path = _locate_file(name)  # imported by its path, so that it hides no other module
+        path, folder = by_path or _locate_module(name.replace(":", "."))
         if path is not None and _lies_in(path, folder) and not _is_trusted(path):
             paths.append(path)
-            folders.insert(0, folder)
+            if by_path is None:
+                folders.insert(0, folder)
     return PolicyFiles(
         tuple(dict.fromkeys([*paths, *extra])),
         tuple(dict.fromkeys(folders)),
         tuple(sorted({name for path in paths for name in _list_preloads(path)})),
     )
+
+
+def split_readable(entry: str) -> tuple[str, str]:
+    """Return the slot and the path of an entry of `sandbox_read`; no slot means all of them.
+
+    >>> split_readable("pack=maps/a=1.json"), split_readable("maps/a=1.json")
+    (('pack', 'maps/a=1.json'), ('', 'maps/a=1.json'))
+    """
+    slot, _, path = entry.partition("=")
+    return (slot, path) if path and os.sep not in slot else ("", entry)
+
+
+def list_readable(entries: Iterable[str], slot: str) -> list[str]:
+    """Return the paths of `sandbox_read` that are for a slot or for all slots."""
+    return [path for owner, path in map(split_readable, entries) if owner in ("", slot)]
+
+
+def digest_policy(resolved: ResolvedPolicy) -> str:
+    """Return a digest of a policy: of its class, settings and weights, and of its module or package.
+
+    Of each file the beginning and the size count.
+    """
+    digest = hashlib.sha256(resolved.sha256.encode())
+    for path in find_policy_files(resolved).paths:
+        for name in sorted(_iter_files(path)):
+            size = os.path.getsize(name) if os.path.isfile(name) else 0
+            digest.update(f"\n{os.path.relpath(name, path.parent)} {size}\n".encode())
+            digest.update(_read_beginning(name))
+    return digest.hexdigest()
 
 
 def list_named_code(resolved: ResolvedPolicy) -> list[str]:
@@ -86,6 +118,16 @@ def list_named_code(resolved: ResolvedPolicy) -> list[str]:
 def _lies_in(path: Path, folder: str) -> bool:
     """Return whether a module really lies in its folder, and is no link to anything else."""
     return Path(os.path.realpath(path)).is_relative_to(os.path.realpath(folder))
+
+
+def _locate_file(name: str) -> tuple[Path, str] | None:
+    """Find the file of `FILE.py:Class`, or the folder of its package, and the folder around it."""
+    file, colon, _ = name.rpartition(":")
+    if not colon or not file.endswith(".py"):
+        return None
+    path = Path(file)
+    path = path.parent if path.name == "__init__.py" else path
+    return path, str(path.parent)
 
 
 def _locate_module(name: str) -> tuple[Path | None, str]:
@@ -131,14 +173,14 @@ def _list_preloads(path: Path) -> Iterator[str]:
 
     Its text is searched, not parsed: Python's own parser is no defence against hostile text.
     """
-    for source in islice(_iter_sources(path), _MAX_SOURCES):
-        for match in _IMPORT.finditer(_read_source(source)):
+    for source in islice(_iter_files(path, ".py"), _MAX_SOURCES):
+        for match in _IMPORT.finditer(_read_beginning(source)):
             name = match[1].decode("ascii")
             yield name if name.startswith("kinfolk") else name.partition(".")[0]
 
 
-def _iter_sources(path: Path) -> Iterator[str]:
-    """Yield the Python files of a module or package, from a bounded number of entries."""
+def _iter_files(path: Path, ending: str = "") -> Iterator[str]:
+    """Yield the files of a module or package that end so, from a bounded number of entries."""
     if not path.is_dir():
         yield str(path)
         return
@@ -148,12 +190,12 @@ def _iter_sources(path: Path) -> Iterator[str]:
             for entry in islice(entries, _MAX_ENTRIES - n_entries):
                 n_entries += 1
                 if entry.is_dir(follow_symlinks=False):
-                    folders.append(entry.path)
-                elif entry.name.endswith(".py"):
+                    folders += [entry.path] if entry.name != "__pycache__" else []
+                elif entry.name.endswith(ending):
                     yield entry.path
 
 
-def _read_source(path: str) -> bytes:
+def _read_beginning(path: str) -> bytes:
     """Return the beginning of a regular file; nothing of anything else, which might never end."""
     try:
         fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)

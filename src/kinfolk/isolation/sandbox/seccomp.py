@@ -1,9 +1,10 @@
 """A seccomp filter, which denies system calls to a process and its children, permanently.
 
 Denied are the network, new processes (unless they are allowed), signals, limits and priorities of any
-other process, tracing, shared memory and queues with names, mounting, namespaces, and whatever only
-administrators need. Calls newer than Linux 5.2 are denied unless they are listed, because nobody can
-know in advance what they do.
+other process, tracing, shared memory and queues with names, mounting, namespaces, calls that take what
+no limit counts (memory of the kernel, watches of the user), and whatever only administrators need.
+Calls newer than Linux 5.2 are denied unless they are listed, because nobody can know in advance what
+they do.
 
 https://docs.kernel.org/userspace-api/seccomp_filter.html
 """
@@ -47,7 +48,7 @@ _DENIED = (
     "mq_open", "mq_unlink", "mq_timedsend", "mq_timedreceive", "mq_notify", "mq_getsetattr", "memfd_create",
     "mount", "umount2", "pivot_root", "chroot", "unshare", "setns", "swapon", "swapoff", "acct", "quotactl",
     "name_to_handle_at", "open_by_handle_at", "lookup_dcookie", "fanotify_init",
-    "add_key", "request_key", "keyctl",
+    "add_key", "request_key", "keyctl", "inotify_init", "inotify_init1", "inotify_add_watch", "vmsplice", "seccomp",
     "init_module", "finit_module", "delete_module", "kexec_load", "kexec_file_load", "reboot", "syslog",
     "settimeofday", "clock_settime", "adjtimex", "clock_adjtime", "sethostname", "setdomainname",
     "personality", "vhangup", "iopl", "ioperm", "modify_ldt", "uselib", "ustat", "sysfs", "_sysctl", "create_module", "nfsservctl",
@@ -75,12 +76,16 @@ class _ArgumentRule(NamedTuple):
 
 _DENIED_ARGUMENTS = (
     # F_SETOWN, F_SETSIG, F_SETOWN_EX, F_SETLEASE and F_NOTIFY have the kernel send signals;
-    # F_SETPIPE_SZ takes memory of the kernel, which no limit of the process counts.
-    _ArgumentRule("fcntl", 1, (8, 10, 15, 1024, 1026, 1031)),
+    # F_SETPIPE_SZ and record locks (F_SETLK, F_SETLKW and those of open files) take memory of the
+    # kernel, which no limit of the process counts.
+    _ArgumentRule("fcntl", 1, (6, 7, 8, 10, 15, 37, 38, 1024, 1026, 1031)),
     # FIOSETOWN, SIOCSPGRP and FIOASYNC likewise; TIOCSTI and TIOCLINUX type into a terminal.
     _ArgumentRule("ioctl", 1, (0x8901, 0x8902, 0x5452, 0x5412, 0x541C)),
-    # PR_SET_PDEATHSIG, DUMPABLE, MM, CHILD_SUBREAPER, SCHED_CORE and PTRACER.
-    _ArgumentRule("prctl", 0, (1, 4, 35, 36, 62, 0x59616D61)),
+    # SIGCHLD: if it is ignored, the processor time of children that end is counted nowhere.
+    _ArgumentRule("rt_sigaction", 0, (17,)),
+    # PR_SET_PDEATHSIG, DUMPABLE, SECCOMP (a filter can flood the kernel's log), MM, CHILD_SUBREAPER,
+    # SCHED_CORE and PTRACER.
+    _ArgumentRule("prctl", 0, (1, 4, 22, 35, 36, 62, 0x59616D61)),
 )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from kinfolk.core.errors import EngineError
+from kinfolk.isolation.cgroups.hierarchy import explain_no_cgroups, find_cgroup_parents
 from kinfolk.isolation.sandbox.bubblewrap import explain_unusable
 from kinfolk.isolation.sandbox.landlock import is_landlock_supported
 from kinfolk.isolation.sandbox.seccomp import is_seccomp_supported
@@ -10,6 +11,20 @@ from kinfolk.isolation.sandbox.seccomp import is_seccomp_supported
 NAMESPACES = "bubblewrap: no network, no other processes, no files but the policy's own"
 SYSTEM_CALLS = "seccomp: no signals, limits or tracing between agents, no new processes"
 FILE_RIGHTS = "Landlock: writing in a temporary folder only, a second time"
+
+
+def describe_resource_limits() -> str:
+    """Return how memory and processes of workers are limited on this machine."""
+    parents = find_cgroup_parents()
+    if parents is not None:
+        return (
+            f"control groups, version {parents.version}: memory and processes of each worker, with its "
+            "children, shared memory and files in memory"
+        )
+    return (
+        "the kernel's limit of data, and a look every 20 to 50 ms: memory and processes of each worker "
+        f"(no control groups: {explain_no_cgroups()})"
+    )
 
 
 def list_enforced() -> list[str]:
