@@ -3,8 +3,9 @@ import pytest
 
 from kinfolk.core.errors import ContractError, SettingsError
 from kinfolk.core.random import seed_key
-from kinfolk.evolution import GAConfig, GeneratorDiscriminatorPop, GeneratorPop, protocol
-from kinfolk.nets.registry import make_nets
+from kinfolk.evolution import GAConfig, GeneratorDiscriminatorPop, GeneratorPop
+from kinfolk.nets import make_nets
+from kinfolk.nets.memory import map_arrays
 
 KINDS = ["feedforward", "recurrent", "dynamic"]
 INDICES = [1, 1, 3, 3]
@@ -34,7 +35,7 @@ def played(pop, count=6):
 
 def parts(memory):
     found = []
-    protocol.map_arrays(lambda part: found.append(np.asarray(part)) or part, memory)
+    map_arrays(lambda part: found.append(np.asarray(part)) or part, memory)
     return found
 
 
@@ -251,16 +252,6 @@ def test_roles_that_would_share_an_output_are_refused():
     assert str(caught.value) == OVERLAP
 
 
-def test_nets_without_the_attribute_outputs_are_checked_when_they_run():
-    nets = nets_of("feedforward")
-    del nets.outputs
-    pop = GeneratorDiscriminatorPop(nets, 2, 2)
-    for run in (pop.generate, pop.discriminate):
-        with pytest.raises(SettingsError) as caught:
-            run(steps(1)[0])
-        assert str(caught.value) == OVERLAP
-
-
 @pytest.mark.parametrize("kind", KINDS)
 def test_populations_differ_unless_they_have_the_same_seed(kind):
     one, two = (GeneratorPop(make_nets(kind, 8, 4, 2, (6,))) for _ in range(2))
@@ -314,8 +305,8 @@ def test_a_population_round_trips_with_all_it_carries(kind):
 @pytest.mark.parametrize(
     ("kind", "shown"),
     [
-        ("feedforward", "FeedforwardStaticNets(num_nets=4, inputs=4, outputs=3, hidden=(6,), sigma=0.01)"),
-        ("recurrent", "RecurrentStaticNets(num_nets=4, inputs=4, outputs=3, hidden=(6,), sigma=0.01)"),
+        ("feedforward", "FeedforwardStaticNets(num_nets=4, inputs=4, outputs=3, hidden=(6,), sigma=0.01, self_adaptive=True)"),
+        ("recurrent", "RecurrentStaticNets(num_nets=4, inputs=4, outputs=3, hidden=(6,), sigma=0.01, self_adaptive=True)"),
         ("dynamic", "DynamicNets(num_nets=4, inputs=4, outputs=3; 10 to 12 nodes)"),
     ],
 )  # fmt: skip

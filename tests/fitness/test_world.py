@@ -178,8 +178,8 @@ def test_bad_input_gets_a_sentence(given, error, sentence):
     ({"inherit": ["env"]},
      "To inherit env a generation must have an end before the episode's: set steps."),
     ({"elites": 64}, "EvolveNets.elites must be fewer than the 64 members, not 64."),
-    ({"algorithm": "newton"}, "EvolveNets.algorithm must be 'ga', 'cma', 'sep-cma', 'openai-es' or "
-                              "'lm-ma', not 'newton'."),
+    ({"algorithm": "newton"}, "EvolveNets.algorithm must be 'ga', 'cma', 'sep-cma', 'openai-es', "
+                                  "'lm-ma', 'pgpe', 'snes' or 'xnes', not 'newton'."),
     ({"head": "argmin"},
      "EvolveNets.head must be one of argmax, softmax_sample, tanh, raw, not 'argmin'."),
 ])  # fmt: skip

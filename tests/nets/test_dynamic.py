@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 
 from kinfolk.core.errors import SettingsError
 from kinfolk.core.random import seed_key
-from kinfolk.nets.dynamic.forward import RunningStats, merge_running_stats
 from kinfolk.nets.dynamic.graph import FREE, HIDDEN, INPUT, OUTPUT
 from kinfolk.nets.dynamic.nets import DynamicNets, nets_from_topologies, topology_to_dict
 from kinfolk.nets.registry import load_nets, make_nets, save_nets
+from kinfolk.nets.running_stats import RunningStats, merge_running_stats
 
 
 def grown(members=6, inputs=4, outputs=2, mutations=30, seed=0):
@@ -254,7 +254,7 @@ def test_scalars_mutate_with_the_documented_rates():
 
 def test_each_net_runs_its_own_number_of_passes():
     nets = grown(members=2, mutations=10)
-    nets.take(np.array([0, 0]))
+    nets.apply_selection(np.array([0, 0]))
     nets.graph.passes[:] = [1, 4]
     x = np.random.default_rng(0).standard_normal((60, 2, 1, 4))
     memory = None
@@ -322,10 +322,10 @@ def test_clone_save_load_clone_is_identical(tmp_path):
     nets = grown(members=5, mutations=30, seed=8)
     _, memory = nets(np.ones((5, 1, 4)))
     nets.merge_copies([memory])
-    nets.take(np.array([4, 4, 0, 2, 1]))
+    nets.apply_selection(np.array([4, 4, 0, 2, 1]))
     save_nets(tmp_path / "nets.safetensors", nets)
     loaded = load_nets(tmp_path / "nets.safetensors")
-    loaded.take(np.arange(5))
+    loaded.apply_selection(np.arange(5))
     text = json.loads(json.dumps([topology_to_dict(nets, member) for member in range(5)]))
     rebuilt = nets_from_topologies(text)
     for name, array in nets.to_arrays().items():

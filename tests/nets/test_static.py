@@ -16,10 +16,10 @@ def test_a_member_computes_the_same_bits_in_every_batch(kind):
     x[::3] = 0.0
     states = [np.random.default_rng(1).standard_normal((40, 8)).astype(np.float32)]
     member = np.arange(40) % 6
-    whole, after = forward_rows(nets.flat, nets.layers, member, x, states)
+    whole, after = forward_rows(nets.flat, nets.layout, member, x, states)
     for i in range(40):
         single, _ = forward_rows(
-            nets.flat, nets.layers, member[i : i + 1], x[i : i + 1], [states[0][i : i + 1]]
+            nets.flat, nets.layout, member[i : i + 1], x[i : i + 1], [states[0][i : i + 1]]
         )
         assert np.array_equal(single[0], whole[i])
         inputs = np.broadcast_to(x[i], (6, 1, 10))

@@ -1,5 +1,6 @@
 """MAP-Elites archive (Mouret and Clune 2015, arXiv:1504.04909) on a `GridArchive` of pyribs.
 
+pyribs keeps fitness, measures and cells; the nets of the elites, of any kind, are kept beside it.
 Parents are drawn by random keys and not by pyribs, so that a resumed run continues exactly.
 """
 
@@ -14,52 +15,88 @@ from kinfolk.core.arrays import AnyArray, Arrays, Floats, Ints
 from kinfolk.core.imports import optional_import
 from kinfolk.core.random import randint
 from kinfolk.evolution.selection import check_fitness
+from kinfolk.nets.base import BaseNets
 
 AxisRange = tuple[float, float]
+_NETS = "nets/"  # prefix of the arrays of nets
 
 
 class MapElitesArchive:
-    """Grid of cells over measures of behaviour, each with the best solution found in it.
+    """Grid of cells over measures of behaviour, each with the best net found in it.
 
     Args:
-        solution_dim: Parameters of a solution.
         dims: Cells along each axis of the grid.
         ranges: Lower and upper bound of each axis; measures outside are clipped to them.
     """
 
-    def __init__(self, solution_dim: int, dims: Sequence[int], ranges: Sequence[AxisRange]) -> None:
+    def __init__(self, dims: Sequence[int], ranges: Sequence[AxisRange]) -> None:
         with optional_import("A MAP-Elites archive"):
             from ribs.archives import GridArchive
 
-        grid = {"solution_dim": solution_dim, "dims": list(dims), "ranges": list(ranges)}
+        grid = {"solution_dim": 1, "dims": list(dims), "ranges": list(ranges)}
         fields = {"uid": ((), np.int64)}
         self._archive: Any = GridArchive(**grid, extra_fields=fields, dtype=np.float64)
+        self._nets: dict[int, Arrays] = {}  # by cell, of one member each
         self.dims = tuple(dims)
 
-    def add(self, params: AnyArray, fitness: Floats, measures: Floats, uid: Ints) -> int:
-        """Add solutions; each enters its cell if that is empty or holds a worse one.
+    def add(self, nets: BaseNets, fitness: Floats, measures: Floats, uid: Ints) -> int:
+        """Add members; each enters its cell if that is empty or holds a worse one.
 
         Args:
-            params: `[n, solution_dim]`.
+            nets: `n` nets.
             fitness: `[n]`, higher is better.
             measures: `[n, axes]`, which decide the cell.
             uid: `[n]`, uids of the members.
 
         Returns:
-            How many solutions entered the archive.
+            How many members entered the archive.
 
         Raises:
             ContractError: There is not one finite fitness per member.
         """
         fitness = check_fitness(fitness, uid)
-        added = self._archive.add(params.astype(np.float64), fitness, measures, uid=uid)
+        rows = np.arange(len(fitness), dtype=np.float64)[:, None]
+        added = self._archive.add(rows, fitness, measures, uid=uid)
+        arrays = nets.to_arrays()
+        cells = self._archive.index_of(measures)
+        order = np.argsort(fitness, kind="stable")[
+            ::-1
+        ]  # of equals in a cell, pyribs takes the first
+        holders = {int(cell): int(holder) for cell, holder in zip(*self._holders(), strict=True)}
+        for member in order.tolist():
+            cell = int(cells[member])
+            if holders[cell] == uid[member]:
+                self._nets[cell] = {n: a[member : member + 1].copy() for n, a in arrays.items()}
         return int((added["status"] > 0).sum())
 
-    def sample_elites(self, count: int, key: int) -> tuple[AnyArray, Ints]:
-        """Return parameters and uids of `count` elites, drawn uniformly with replacement."""
-        elites = self.to_arrays()
-        drawn = randint(key, np.arange(count, dtype=np.int64), len(elites["uid"]))
-        return elites["solution"][drawn].astype(np.float32), elites["uid"][drawn]
+    def _holders(self) -> tuple[Ints, Ints]:
+        """Return the filled cells, and the uid of the elite in each."""
+        data = self._archive.data(["index", "uid"])
+        return np.asarray(data["index"]), np.asarray(data["uid"])
+
+    def sample_elites(
+        self, count: int, key: int, nets: BaseNets
+    ) -> tuple[dict[str, AnyArray], Ints]:
+        """Draw elites uniformly with replacement.
+
+        Args:
+            count: How many.
+            key: Random key.
+            nets: Nets of the kind that was added.
+
+        Returns:
+            The arrays of a population of them, and their uids.
+        """
+        cells, uid = self._ordered_holders()
+        drawn = randint(key, np.arange(count, dtype=np.int64), len(cells))
+        members = [self._nets[int(cell)] for cell in cells[drawn]]
+        return nets.stack_members(members), uid[drawn]
+
+    def _ordered_holders(self) -> tuple[Ints, Ints]:
+        """Return the filled cells in ascending order, and the uid of the elite in each."""
+        cells, uid = self._holders()
+        order = np.argsort(cells)
+        return cells[order], uid[order]
 
     @property
     def num_elites(self) -> int:
@@ -74,27 +111,33 @@ class MapElitesArchive:
     @property
     def obj_max(self) -> float:
         """Highest fitness in the archive."""
-        return float(self.to_arrays()["objective"].max())
+        return float(self._archive.data("objective").max())
 
     def obj_mean(self) -> float:
         """Return the mean fitness of the filled cells."""
-        return float(self.to_arrays()["objective"].mean())
+        data = self._archive.data(["index", "objective"])
+        return float(data["objective"][np.argsort(data["index"])].mean())
 
     def fitness_grid(self) -> Floats:
         """Return the fitness of each cell in the shape `dims`; NaN where a cell is empty."""
-        elites = self.to_arrays()
+        data = self._archive.data(["index", "objective"])
         flat = np.full(int(np.prod(self.dims)), np.nan)
-        flat[elites["index"]] = elites["objective"]
+        flat[data["index"]] = data["objective"]
         return flat.reshape(self.dims)
 
-    def to_arrays(self) -> dict[str, AnyArray]:
-        """Return all elites as arrays, in the order of their cells."""
+    def to_arrays(self, nets: BaseNets) -> dict[str, AnyArray]:
+        """Return all elites as arrays, in the order of their cells; `nets` are of their kind."""
         data = self._archive.data()
         order = np.argsort(data["index"])
-        names = ("solution", "objective", "measures", "index", "uid")
-        return {name: np.asarray(data[name])[order] for name in names}
+        names = ("objective", "measures", "index", "uid")
+        stored = {name: np.asarray(data[name])[order] for name in names}
+        members = [self._nets[int(cell)] for cell in stored["index"]]
+        return stored | {f"{_NETS}{n}": a for n, a in nets.stack_members(members).items()}
 
     def load_arrays(self, arrays: Arrays) -> None:
         """Fill an empty archive with what `to_arrays` returned."""
-        solutions = (arrays["solution"], arrays["objective"], arrays["measures"])
-        self._archive.add(*solutions, uid=arrays["uid"])
+        rows = np.arange(len(arrays["uid"]), dtype=np.float64)[:, None]
+        self._archive.add(rows, arrays["objective"], arrays["measures"], uid=arrays["uid"])
+        stored = {n.removeprefix(_NETS): a for n, a in arrays.items() if n.startswith(_NETS)}
+        for row, cell in enumerate(arrays["index"].tolist()):
+            self._nets[cell] = {n: a[row : row + 1].copy() for n, a in stored.items()}

@@ -1,17 +1,13 @@
 """Evolution strategies of other libraries behind one ask-and-tell protocol.
 
 `cma` and `sep-cma` are those of the package cmaes, `openai-es` and `lm-ma` those of pyribs (extra
-`qd`). With the same seed each draws exactly the populations of the library called directly.
-
-Their state is extracted and restored without pickle: arrays, numbers, random generators and the
-library's own nested objects. Types are left out, as a new optimiser has the same. Anything else is
-an error.
+`qd`). With the same seed each draws exactly the populations of the library called directly. `pgpe`,
+`snes` and `xnes` are those of `kinfolk.evolution.natural`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Protocol
 
@@ -20,88 +16,11 @@ import numpy as np
 from kinfolk.core.arrays import AnyArray, Floats
 from kinfolk.core.errors import ContractError, UnknownNameError, format_suggestion, require
 from kinfolk.core.imports import optional_import
+from kinfolk.evolution.natural import PGPE, SNES, XNES
 from kinfolk.evolution.selection import check_fitness, rank_descending
+from kinfolk.evolution.states import OptimizerState, extract_state, restore_state
 
-_LIBRARIES = ("cmaes", "ribs")
-_PLAIN_TYPES = (bool, int, float, str, type(None))
-
-
-@dataclass(frozen=True)
-class OptimizerState:
-    """State of an optimiser: arrays and JSON values by attribute path, such as `adam_opt.theta`."""
-
-    arrays: dict[str, AnyArray] = field(default_factory=dict)
-    values: dict[str, Any] = field(default_factory=dict)
-
-
-def extract_state(optimizer: Any, prefix: str = "") -> OptimizerState:
-    """Return the attributes of `optimizer` and of the library's objects nested in it.
-
-    Args:
-        optimizer: An optimiser of cmaes or pyribs.
-        prefix: Path of a nested object, ending in a dot; empty for the optimiser itself.
-
-    Raises:
-        ContractError: An attribute has a type that cannot be stored.
-    """
-    state = OptimizerState()
-    for name, value in vars(optimizer).items():
-        path = f"{prefix}{name}"
-        if isinstance(value, np.ndarray | np.generic):
-            state.arrays[path] = np.array(value, order="C")
-        elif isinstance(value, _PLAIN_TYPES):
-            state.values[path] = value
-        elif isinstance(value, np.random.RandomState):
-            state.values[path] = _to_plain(value.get_state(legacy=False))
-        elif isinstance(value, np.random.Generator):
-            state.values[path] = _to_plain(value.bit_generator.state)
-        elif _is_library_object(value):
-            nested = extract_state(value, f"{path}.")
-            state.arrays.update(nested.arrays)
-            state.values.update(nested.values)
-        elif not isinstance(value, type | np.dtype):
-            owner, kind = type(optimizer).__name__, type(value).__name__
-            raise ContractError(f"{owner}.{name} is a {kind}, which cannot be stored.")
-    return state
-
-
-def restore_state(optimizer: Any, state: OptimizerState, prefix: str = "") -> None:
-    """Set the attributes of an optimiser that was constructed with the same arguments.
-
-    Args:
-        optimizer: Changed in place.
-        state: What `extract_state` returned.
-        prefix: Path of a nested object, ending in a dot; empty for the optimiser itself.
-    """
-    for name, value in list(vars(optimizer).items()):
-        path = f"{prefix}{name}"
-        if isinstance(value, np.random.RandomState):
-            value.set_state(state.values[path])
-        elif isinstance(value, np.random.Generator):
-            value.bit_generator.state = state.values[path]
-        elif _is_library_object(value):
-            restore_state(value, state, f"{path}.")
-        elif path in state.arrays:
-            array = state.arrays[path].copy()
-            is_number = array.ndim == 0 and not isinstance(value, np.ndarray)
-            setattr(optimizer, name, array[()] if is_number else array)
-        elif path in state.values:
-            setattr(optimizer, name, state.values[path])
-
-
-def _is_library_object(value: Any) -> bool:
-    """Return whether a value belongs to a class of the libraries whose state is extracted."""
-    return type(value).__module__.partition(".")[0] in _LIBRARIES
-
-
-def _to_plain(state: Any) -> Any:
-    """Return the state of a random generator with lists in place of arrays."""
-    if isinstance(state, dict):
-        return {name: _to_plain(value) for name, value in state.items()}
-    return state.tolist() if isinstance(state, np.ndarray) else state
-
-
-STRATEGIES = ("cma", "sep-cma", "openai-es", "lm-ma")
+STRATEGIES = ("cma", "sep-cma", "openai-es", "lm-ma", "pgpe", "snes", "xnes")
 
 
 class EvolutionStrategy(Protocol):
@@ -271,4 +190,7 @@ _MAKERS: Mapping[str, Callable[[Floats, int, float, int, float], EvolutionStrate
     "sep-cma": partial(_make_cmaes, "SepCMA"),
     "openai-es": _make_openai_es,
     "lm-ma": _make_lm_ma,
+    "pgpe": lambda start, members, sigma, seed, _: PGPE(start, members, sigma, seed),
+    "snes": lambda start, members, sigma, seed, _: SNES(start, members, sigma, seed),
+    "xnes": lambda start, members, sigma, seed, _: XNES(start, members, sigma, seed),
 }

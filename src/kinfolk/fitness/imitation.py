@@ -15,7 +15,7 @@ import numpy as np
 from kinfolk.core.arrays import AnyArray, Ints
 from kinfolk.core.random import fold_in
 from kinfolk.engines.base import Engine
-from kinfolk.evolution.populations import BasePop
+from kinfolk.evolution.base import BasePop
 from kinfolk.fitness.inherited_state import concat_chunks, pad_axes, take_rows
 from kinfolk.fitness.match_task import (
     MatchMeasures,
@@ -24,6 +24,7 @@ from kinfolk.fitness.match_task import (
     make_match_task,
     population_policy,
 )
+from kinfolk.fitness.scores import PopulationScores, concat_stats, merge_stats_into
 from kinfolk.fitness.trajectories import Trajectories
 from kinfolk.fitness.trajectory_scoring import (
     DiscriminationTask,
@@ -31,13 +32,7 @@ from kinfolk.fitness.trajectory_scoring import (
     score_discrimination,
     score_imitation,
 )
-from kinfolk.fitness.world import (
-    PopulationScores,
-    concat_stats,
-    match_stats,
-    merge_stats_into,
-    random_permutation,
-)
+from kinfolk.fitness.world import match_stats, random_permutation
 from kinfolk.play.task import RolloutTask, run_task
 
 

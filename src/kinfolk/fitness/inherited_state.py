@@ -9,7 +9,7 @@ import numpy as np
 
 from kinfolk.core.arrays import AnyArray, Arrays, Ints
 from kinfolk.nets.dynamic.nets import DynamicNets
-from kinfolk.nets.static import RecurrentStaticNets
+from kinfolk.nets.static import NormalizedMemory, RecurrentStaticNets
 from kinfolk.play.loop import EpisodeLoop
 
 _ROW_ARRAYS = ("observations", "actions", "row_state/", "memory/")  # prefixes; [worlds * rows, ...]
@@ -98,7 +98,10 @@ def memory_to_population(nets: Any, arrays: Arrays, order: Ints, matches: int) -
         batch = shaped["x"].shape[1]
         return nets.initial_memory(batch)._replace(x=shaped["x"], z=shaped["z"])
     if isinstance(nets, RecurrentStaticNets):
-        return list(shaped.values())
+        hidden = list(shaped.values())
+        if nets.running_stats is None:
+            return hidden
+        return nets.initial_memory(hidden[0].shape[1])._replace(hidden=hidden)
     return None
 
 
@@ -115,6 +118,8 @@ def memory_to_policy(memory: Any, order: Ints, matches: int) -> dict[str, AnyArr
     """
     if memory is None:
         return {}
+    if isinstance(memory, NormalizedMemory):
+        memory = memory.hidden
     if isinstance(memory, list):
         named = {f"hidden_{i}": np.asarray(part) for i, part in enumerate(memory)}
     else:

@@ -23,7 +23,7 @@ from kinfolk.fitness.inherited_state import (
     write_inherited_memory,
 )
 from kinfolk.fitness.trajectories import Trajectories, TrajectoryRecorder
-from kinfolk.nets.dynamic.forward import RunningStats, merge_running_stats
+from kinfolk.nets.running_stats import RunningStats, merge_running_stats
 from kinfolk.play.loop import EpisodeLoop
 from kinfolk.play.results import EpisodeResult
 from kinfolk.play.slots import LoadedSlot
@@ -97,7 +97,7 @@ class MatchObservers:
     Args:
         memory: By population that plays, the initial memory of its policy, `[matches, rows, ...]`
             by name; empty if agents begin with a new memory.
-        learn: Whether dynamic nets update their running statistics.
+        learn: Whether nets update their running statistics.
         keep_memory: Whether the memory of the populations is returned.
         measure_names: Names of measures, see `MeasureTracker`.
         record: Name of a population whose trajectories are recorded, or None.
@@ -138,7 +138,9 @@ class MatchObserver(Observer[MatchMeasures]):
             memory = self._observers.memory.get(name)
             if memory is not None:
                 self._evolved[name] = policy
-                if self._observers.learn and resolved.settings["nets"]["kind"] == "dynamic":
+                if (
+                    self._observers.learn and "m2" in resolved.arrays
+                ):  # they have running statistics
                     stats = (np.repeat(part, spec.rows, axis=0) for part in _match_stats(resolved))
                     policy.running_stats = RunningStats(*stats)
                 rows = {n: a.reshape(n_rows, *a.shape[2:]) for n, a in memory.items()}

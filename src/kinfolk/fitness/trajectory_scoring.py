@@ -12,9 +12,9 @@ from kinfolk.core.arrays import AnyArray, Arrays, Floats
 from kinfolk.core.imports import optional_import
 from kinfolk.evolution.populations import GeneratorDiscriminatorPop, GeneratorPop
 from kinfolk.fitness.trajectories import Trajectories
-from kinfolk.nets.dynamic.forward import RunningStats
 from kinfolk.nets.heads import softmax, tanh
 from kinfolk.nets.registry import nets_from_config
+from kinfolk.nets.running_stats import RunningStats
 
 
 @dataclass(frozen=True)

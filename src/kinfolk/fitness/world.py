@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,7 +11,8 @@ import numpy as np
 from kinfolk.core.arrays import AnyArray, Floats, Ints
 from kinfolk.core.random import bits, fold_in
 from kinfolk.engines.base import Engine
-from kinfolk.evolution.populations import BasePop
+from kinfolk.evolution.base import BasePop
+from kinfolk.fitness.classic import find_classic, make_classic_matches, play_classic
 from kinfolk.fitness.inherited_state import (
     concat_chunks,
     memory_to_policy,
@@ -26,21 +27,13 @@ from kinfolk.fitness.match_task import (
     match_fitness,
     population_policy,
 )
-from kinfolk.nets.dynamic.forward import RunningStats, merge_running_stats
+from kinfolk.fitness.scores import PopulationScores, concat_stats, merge_stats_into
+from kinfolk.nets.running_stats import RunningStats
 from kinfolk.play.task import RolloutTask, run_task
 from kinfolk.policies.build import ResolvedPolicy
 
 HELD_OUT_START = 1 << 40  # number of the first episode that is never used for evolution
 _HELD_OUT_CHUNK_SIZE = 50  # episodes per task
-
-
-@dataclass(frozen=True)
-class PopulationScores:
-    """Fitness and measures of a generation; arrays have the member as first axis."""
-
-    fitness: Mapping[str, Floats]  # by population
-    steps: int  # ticks of worlds, over all matches
-    measures: Mapping[str, AnyArray] = field(default_factory=dict)  # of the first population, means
 
 
 def pairings(names: Sequence[str], members: int, matches: int, key: int) -> dict[str, Ints]:
@@ -158,12 +151,6 @@ class WorldFitness:
         self.env = take_rows(self.env, rows.reshape(-1))
 
 
-def concat_stats(parts: Sequence[RunningStats | None]) -> RunningStats | None:
-    """Concatenate the running statistics of chunks; None if the nets have none."""
-    stats = [part for part in parts if part is not None]
-    return RunningStats(*map(np.concatenate, zip(*stats, strict=True))) if stats else None
-
-
 def match_stats(
     parts: Sequence[MatchMeasures], name: str, order: Ints, matches: int
 ) -> RunningStats | None:
@@ -182,20 +169,6 @@ def match_stats(
     if stats is None:
         return None
     return RunningStats(*(a[order].reshape(-1, matches, a.shape[1]) for a in stats))
-
-
-def merge_stats_into(nets: Any, copies: Sequence[RunningStats | None]) -> None:
-    """Merge running statistics of several copies of each net into those of the nets.
-
-    Args:
-        nets: Nets whose statistics are updated.
-        copies: Statistics to merge, `[members, copies, capacity]` each; None is skipped.
-    """
-    stats = [copy for copy in copies if copy is not None]
-    if stats:
-        base = RunningStats(*(nets.to_arrays()[name] for name in RunningStats._fields))
-        merged = (np.concatenate(part, axis=1) for part in zip(*stats, strict=True))
-        nets.set_running_stats(merge_running_stats(base, RunningStats(*merged)))
 
 
 def evaluate_held_out(
@@ -219,14 +192,22 @@ def evaluate_held_out(
         episodes: How many episodes.
         engine: Runs the tasks.
     """
+    starts = range(HELD_OUT_START, HELD_OUT_START + episodes, _HELD_OUT_CHUNK_SIZE)
+    ends = [min(start + _HELD_OUT_CHUNK_SIZE, HELD_OUT_START + episodes) for start in starts]
+    chunks = [range(start, end) for start, end in zip(starts, ends, strict=True)]
+    members = [np.zeros(len(numbers), dtype=np.int64) for numbers in chunks]
+    if find_classic(setup) is not None:
+        matches = (
+            replace(make_classic_matches(setup, net, rows, numbers, None), learn=False)
+            for rows, numbers in zip(members, chunks, strict=True)
+        )
+        return np.concatenate([part.returns for part in engine.map(play_classic, matches)])
 
     def tasks() -> Iterator[RolloutTask[MatchMeasures]]:
         """Yield the tasks of the held-out episodes, chunk by chunk."""
         observers = MatchObservers({name: {}}, learn=False)
-        for start in range(0, episodes, _HELD_OUT_CHUNK_SIZE):
-            count = min(_HELD_OUT_CHUNK_SIZE, episodes - start)
-            policy = population_policy(setup, name, net, np.zeros(count, dtype=np.int64))
-            numbers = range(HELD_OUT_START + start, HELD_OUT_START + start + count)
+        for rows, numbers in zip(members, chunks, strict=True):
+            policy = population_policy(setup, name, net, rows)
             yield make_match_task(setup, {**opponents, name: policy}, observers, numbers)
 
     parts = engine.map(run_task, tasks())

@@ -18,8 +18,8 @@ import numpy as np
 
 from kinfolk.core.arrays import AnyArray, Ints
 from kinfolk.core.errors import require
-from kinfolk.core.jit import allocation_free_kernel
-from kinfolk.nets.numerics import tanh_inplace
+from kinfolk.core.jit import allocation_free_kernel, inline_always
+from kinfolk.nets.numerics import tanh_float32, tanh_inplace
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -52,18 +52,6 @@ def check_net_sizes(num_nets: int, inputs: int, outputs: int) -> None:
         require(size >= 1, f"Nets need {name} of at least 1, not {size}.")
 
 
-def check_input_shape(shape: Sequence[int], num_nets: int, inputs: int) -> None:
-    """Raise SettingsError unless the shape is `[num_nets, batch, inputs]`.
-
-    Args:
-        shape: Shape of the input that was given.
-        num_nets: Number of members.
-        inputs: Number of inputs of each.
-    """
-    message = f"Inputs must have shape [{num_nets}, batch, {inputs}], not {list(shape)}."
-    require(len(shape) == 3 and (shape[0], shape[2]) == (num_nets, inputs), message)
-
-
 def build_layers(
     inputs: int, hidden: Sequence[int], outputs: int, recurrent: bool
 ) -> list[LayerLayout]:
@@ -91,13 +79,13 @@ def build_layers(
 
 
 def forward_rows(
-    flat: AnyArray, layers: list[LayerLayout], member: Ints, x: AnyArray, states: list[AnyArray]
+    flat: AnyArray, layout: Ints, member: Ints, x: AnyArray, states: Sequence[AnyArray]
 ) -> tuple[AnyArray, list[AnyArray]]:
     """Run every row through the net of its member; a row gives the same bits in every batch.
 
     Args:
         flat: `[nets, parameters]`.
-        layers: Layout of the parameters.
+        layout: `[layers, 8]`, the `LayerLayout` of each layer.
         member: `[n]`, which net each row goes through.
         x: `[n, inputs]`.
         states: `[n, size]` for each recurrent layer, its previous hidden state.
@@ -105,39 +93,123 @@ def forward_rows(
     Returns:
         `[n, outputs]`, and the new hidden states of recurrent layers.
     """
-    value, new_states = np.ascontiguousarray(x, dtype=np.float32), []
-    for number, layer in enumerate(layers):
-        total = flat[:, layer.bias_start : layer.stop][member]
-        add_products(flat, layer.start, member, value, total)
-        if layer.recurrent:
-            add_products(flat, layer.recurrent_start, member, states[number], total)
-        # Outside of kernels, as compiled and uncompiled tanh differ in the last bits.
-        value = np.tanh(total) if layer.hidden else total
-        if layer.recurrent:
-            new_states.append(value)
-    return value, new_states
+    value, rows = np.ascontiguousarray(x, dtype=np.float32), len(x)
+    out = np.empty((rows, int(layout[-1, 1])), dtype=np.float32)
+    scratch = np.empty((2, int(layout[:, :2].max())), dtype=np.float32)
+    states = states if layout[:, 2].any() else ()
+    after = np.hstack(states) if states else np.empty((rows, 0), dtype=np.float32)
+    run_layers(flat, layout, member, value, after, scratch, out)
+    if len(states) <= 1:
+        return out, [after] * len(states)
+    bounds = pairwise(np.cumsum([0, *(state.shape[1] for state in states)]).tolist())
+    return out, [np.ascontiguousarray(after[:, start:stop]) for start, stop in bounds]
 
 
-@allocation_free_kernel
-def add_products(flat: AnyArray, start: int, member: Ints, x: AnyArray, out: AnyArray) -> None:
-    """Add `x[i] @ weights` of the member of row `i` to `out[i]`.
+_BLOCK = 8  # outputs that are summed at a time
+
+
+@inline_always
+def add_products(weights: AnyArray, x: AnyArray, out: AnyArray) -> None:
+    """Add `x @ weights` to `out`; each output is summed in the order of the inputs.
+
+    Args:
+        weights: `[ins * outs]`, the weights of one input after another.
+        x: `[ins]`.
+        out: `[outs]`, changed.
+    """
+    ins, outs = x.shape[0], out.shape[0]
+    start = 0
+    while start + _BLOCK <= outs:  # sums of a block of outputs stay in registers
+        a0, a1, a2, a3 = out[start], out[start + 1], out[start + 2], out[start + 3]
+        a4, a5, a6, a7 = out[start + 4], out[start + 5], out[start + 6], out[start + 7]
+        for j in range(ins):
+            value = x[j]
+            if value != 0.0:
+                # A slice, so that indices are known to be positive: else nothing is vectorised.
+                row = weights[j * outs + start : j * outs + start + _BLOCK]
+                a0 += value * row[0]
+                a1 += value * row[1]
+                a2 += value * row[2]
+                a3 += value * row[3]
+                a4 += value * row[4]
+                a5 += value * row[5]
+                a6 += value * row[6]
+                a7 += value * row[7]
+        out[start], out[start + 1], out[start + 2], out[start + 3] = a0, a1, a2, a3
+        out[start + 4], out[start + 5], out[start + 6], out[start + 7] = a4, a5, a6, a7
+        start += _BLOCK
+    for o in range(start, outs):
+        total = out[o]
+        for j in range(ins):
+            if x[j] != 0.0:
+                total += x[j] * weights[j * outs + o]
+        out[o] = total
+
+
+@inline_always
+def run_row(flat: AnyArray, layout: Ints, net: int, state: AnyArray, scratch: AnyArray) -> int:
+    """Run one row, given in `scratch[0]`, through all layers of a net.
 
     Args:
         flat: `[nets, parameters]`.
-        start: Where the weights `[ins, outs]` begin in a member's parameters.
-        member: `[n]`, which net each row goes through.
-        x: `[n, ins]`.
-        out: `[n, outs]`, changed.
+        layout: `[layers, 8]`, the `LayerLayout` of each layer.
+        net: Which net.
+        state: `[sizes]`, hidden states of all recurrent layers, replaced by the new ones.
+        scratch: `[2, widest layer]`, overwritten.
+
+    Returns:
+        The row of `scratch` that holds the outputs.
     """
-    outs = out.shape[1]
+    parameters, hidden_start = flat[net], 0
+    for number in range(layout.shape[0]):
+        ins, outs = layout[number, 0], layout[number, 1]
+        start, recurrent_start, bias_start = layout[number, 4], layout[number, 5], layout[number, 6]
+        following = scratch[1 - number % 2, :outs]
+        bias = parameters[bias_start : bias_start + outs]
+        for o in range(outs):
+            following[o] = bias[o]
+        add_products(parameters[start:recurrent_start], scratch[number % 2, :ins], following)
+        if layout[number, 2]:
+            recurrent = state[hidden_start : hidden_start + outs]
+            add_products(parameters[recurrent_start:bias_start], recurrent, following)
+        if layout[number, 3]:
+            for o in range(outs):
+                following[o] = tanh_float32(following[o])
+        if layout[number, 2]:
+            recurrent = state[hidden_start : hidden_start + outs]
+            for o in range(outs):
+                recurrent[o] = following[o]
+            hidden_start += outs
+    return int(layout.shape[0] % 2)
+
+
+@allocation_free_kernel
+def run_layers(
+    flat: AnyArray,
+    layout: Ints,
+    member: Ints,
+    x: AnyArray,
+    states: AnyArray,
+    scratch: AnyArray,
+    out: AnyArray,
+) -> None:
+    """Run every row through all layers of the net of its member.
+
+    Args:
+        flat: `[nets, parameters]`.
+        layout: `[layers, 8]`, the `LayerLayout` of each layer.
+        member: `[n]`, which net each row goes through.
+        x: `[n, inputs]`.
+        states: `[n, sizes]`, hidden states of all recurrent layers, replaced by the new ones.
+        scratch: `[2, widest layer]`, overwritten.
+        out: `[n, outputs]`, written.
+    """
     for i in range(out.shape[0]):
-        net = member[i]
         for j in range(x.shape[1]):
-            value = x[i, j]
-            if value != 0.0:
-                first = start + j * outs
-                for o in range(outs):
-                    out[i, o] += value * flat[net, first + o]
+            scratch[0, j] = x[i, j]
+        row = run_row(flat, layout, member[i], states[i], scratch)
+        for o in range(out.shape[1]):
+            out[i, o] = scratch[row, o]
 
 
 def forward_batched(

@@ -27,8 +27,12 @@ def softmax_sample(out: AnyArray, uniforms: AnyArray) -> Ints:
 
 
 def tanh(out: AnyArray) -> Floats:
-    """Return the hyperbolic tangent of the outputs, float64."""
-    return np.tanh(out.astype(np.float64))
+    """Return the hyperbolic tangent of the outputs, computed in float32, as float64."""
+    from kinfolk.nets.numerics import tanh_inplace  # numba, which the names of heads do not need
+
+    values = np.array(out, dtype=np.float32).reshape(-1)
+    tanh_inplace(values)
+    return values.astype(np.float64).reshape(out.shape)
 
 
 def count_outputs(head: str, choices: Sequence[int]) -> int:

@@ -13,9 +13,10 @@ from kinfolk.core.errors import (
     UnknownNameError,
     format_suggestion,
 )
+from kinfolk.nets.base import BaseNets
 from kinfolk.nets.dynamic.nets import DynamicNets
 from kinfolk.nets.static import FeedforwardStaticNets, RecurrentStaticNets, StaticNets
-from kinfolk.store.arrays import NETS, read_arrays_and_entry, write_arrays
+from kinfolk.store.arrays import NETS, read_arrays_and_entry
 
 NET_TYPES: Mapping[str, type[Any]] = {
     "feedforward": FeedforwardStaticNets,
@@ -35,8 +36,9 @@ def make_nets(
     sigma: float = 0.01,
     self_adaptive: bool = False,
     zero: bool = False,
+    normalize: bool = False,
 ) -> Any:
-    """Make a population of nets. Dynamic nets ignore `hidden`, `sigma`, `self_adaptive` and `zero`.
+    """Make a population of nets. Dynamic nets ignore all options but `key`.
 
     Args:
         kind: `feedforward`, `recurrent` or `dynamic`.
@@ -49,6 +51,7 @@ def make_nets(
         sigma: Standard deviation of mutations.
         self_adaptive: Whether each parameter has its own sigma, which mutates and is inherited.
         zero: Whether all parameters begin at zero instead.
+        normalize: Whether inputs are standardised by running statistics.
 
     Raises:
         UnknownNameError: There is no such kind.
@@ -57,7 +60,7 @@ def make_nets(
     if not issubclass(net_type, StaticNets):
         return net_type(num_nets, inputs, outputs, key=key)
     options: Any = {"key": key, "sigma": sigma, "self_adaptive": self_adaptive, "zero": zero}
-    return net_type(num_nets, inputs, outputs, hidden, **options)
+    return net_type(num_nets, inputs, outputs, hidden, normalize=normalize, **options)
 
 
 def nets_from_config(config: Mapping[str, Any], arrays: Arrays) -> Any:
@@ -65,21 +68,24 @@ def nets_from_config(config: Mapping[str, Any], arrays: Arrays) -> Any:
     return _find_net_class(config["kind"]).from_arrays(config, arrays)
 
 
-def save_nets(path: Path, nets: StaticNets | DynamicNets) -> None:
+def save_nets(path: str | Path, nets: BaseNets) -> None:
     """Write a population to a safetensors file, from which `load_nets` restores every bit."""
-    write_arrays(path, nets.to_arrays(), NETS, nets.config())
+    nets.save(path)
 
 
-def load_nets(path: Path) -> Any:
+def load_nets(path: str | Path) -> Any:
     """Return the population that `save_nets` wrote.
 
     Raises:
         UsageError: There is no such file, or it holds something else.
         DamagedRunError: It is damaged.
     """
-    arrays, config = read_arrays_and_entry(path, NETS)
+    arrays, config = read_arrays_and_entry(Path(path), NETS)
     try:
-        return nets_from_config(config, arrays)
+        nets = nets_from_config(config, arrays)
+        if "counter" in config:  # not in files of earlier versions
+            nets.load_counter(config["counter"])
+        return nets
     except KinfolkError:
         raise
     except (AttributeError, LookupError, TypeError, ValueError, OverflowError) as error:

@@ -34,6 +34,7 @@ class GraphArrays(NamedTuple):
     mean: Floats  # [nets, capacity]
     m2: Floats  # [nets, capacity] sum of squared deviations
     fresh: Bools  # [nets, capacity] slots whose node changed in the last mutation
+    innovation: Ints  # [nets, capacity] identity of a node, which its copies in offspring share
 
 
 def empty_graph(nets: int, inputs: int, outputs: int) -> GraphArrays:
@@ -55,6 +56,7 @@ def empty_graph(nets: int, inputs: int, outputs: int) -> GraphArrays:
         mean=np.zeros(slots),
         m2=np.zeros(slots),
         fresh=np.zeros(slots, dtype=np.bool_),
+        innovation=np.broadcast_to(np.arange(slots[1]), slots) * (kind != FREE),
     )
 
 

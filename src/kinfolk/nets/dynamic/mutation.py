@@ -10,12 +10,13 @@ from typing import Any
 
 from kinfolk.core.arrays import Ints
 from kinfolk.core.jit import inline, kernel
-from kinfolk.core.random import randint
+from kinfolk.core.random import fold_in, randint
 from kinfolk.nets.dynamic import graph
 from kinfolk.nets.dynamic.graph import GraphArrays, MutationScratch, pick_nearby, pick_random
 from kinfolk.nets.numerics import standard_normal
 
 RATE_SIGMA = 0.01  # standard deviation of the mutation of scalars
+_INNOVATION_BRANCH = 1 << 40  # beyond the numbers of draws, so that no draw is changed
 PASSES_ODDS = 100  # a pass is lost with probability 1/100, and gained with the same
 
 
@@ -91,6 +92,7 @@ def _reset_node(g: GraphArrays, net: int, node: int, kind: int) -> None:
     g.n[net, node] = g.mean[net, node] = g.m2[net, node] = 0.0
     g.source[net, node] = -1
     g.weight[net, node] = 0.0
+    g.innovation[net, node] = 0
 
 
 @inline
@@ -104,6 +106,28 @@ def _remove_node(g: GraphArrays, net: int, node: int) -> None:
                 _disconnect(g, net, target, edge)
             else:
                 edge += 1
+
+
+@inline
+def remove_disconnected(g: GraphArrays, net: int, s: MutationScratch) -> None:
+    """Remove every hidden node of member `net` without in-edges or out-edges, until none is left.
+
+    Args:
+        g: The population, changed.
+        net: Which member.
+        s: Scratch; `has_outgoing` is overwritten.
+    """
+    again = True
+    while again:
+        again = False
+        _mark_outgoing(g, net, s)
+        for node in range(g.top[net]):
+            disconnected = _count_in_edges(g.source[net, node]) == 0 or not s.has_outgoing[node]
+            if g.kind[net, node] == graph.HIDDEN and disconnected:
+                _remove_node(g, net, node)
+                again = True
+    while g.kind[net, g.top[net] - 1] == graph.FREE:
+        g.top[net] -= 1
 
 
 @inline
@@ -121,17 +145,7 @@ def prune(g: GraphArrays, net: int, s: MutationScratch) -> None:
     if removed < 0:
         return
     _remove_node(g, net, removed)
-    again = True
-    while again:
-        again = False
-        _mark_outgoing(g, net, s)
-        for node in range(g.top[net]):
-            disconnected = _count_in_edges(g.source[net, node]) == 0 or not s.has_outgoing[node]
-            if g.kind[net, node] == graph.HIDDEN and disconnected:
-                _remove_node(g, net, node)
-                again = True
-    while g.kind[net, g.top[net] - 1] == graph.FREE:
-        g.top[net] -= 1
+    remove_disconnected(g, net, s)
 
 
 @inline
@@ -202,6 +216,7 @@ def grow(g: GraphArrays, net: int, first_source: int, s: MutationScratch) -> int
     if node == g.kind.shape[1]:
         return -1
     _reset_node(g, net, node, graph.HIDDEN)
+    g.innovation[net, node] = fold_in(s.stream[0], _INNOVATION_BRANCH + s.stream[1])
     g.top[net] = max(g.top[net], node + 1)
     _mark_outgoing(g, net, s)
     if first_source < 0:

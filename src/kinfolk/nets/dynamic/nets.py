@@ -6,27 +6,25 @@ The topology can be converted to JSON values and back without loss of a bit.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
-from kinfolk.core.arrays import AnyArray, Arrays, Bools, Ints, is_tensor
-from kinfolk.core.errors import SettingsError, require
+from kinfolk.core.arrays import AnyArray, Arrays, Bools, Floats, Ints, is_tensor
+from kinfolk.core.errors import require
 from kinfolk.core.random import fold_in
+from kinfolk.nets.base import BaseNets
 from kinfolk.nets.dynamic import graph as graphs
-from kinfolk.nets.dynamic.forward import NodeState, RunningStats, merge_running_stats, run_passes
+from kinfolk.nets.dynamic.crossover import cross_graphs
+from kinfolk.nets.dynamic.forward import NodeState, run_passes
 from kinfolk.nets.dynamic.graph import FREE, MAX_SOURCES, GraphArrays
 from kinfolk.nets.dynamic.mutation import mutate_graphs
-from kinfolk.nets.forward import check_input_shape, check_net_sizes
+from kinfolk.nets.forward import check_net_sizes
 from kinfolk.nets.numerics import draw_seed
-
-_NO_PARAMETERS = (
-    "Dynamic nets have no fixed set of parameters, which evolution strategies need. "
-    "Use the algorithm ga, or feedforward or recurrent nets."
-)
+from kinfolk.nets.running_stats import RunningStats, merge_running_stats
 
 
-class DynamicNets:
+class DynamicNets(BaseNets):
     """A population of nets, each with its own nodes, edges and evolvable scalars.
 
     A new population is mutated once, which gives it the first edges.
@@ -35,23 +33,23 @@ class DynamicNets:
         num_nets: Number of members.
         inputs: Number of inputs.
         outputs: Number of outputs.
-        key: Random key of the first mutation; None draws one from the operating system. It can be
-            read as `seed`, which is None for nets that were not mutated.
+        key: Random key of the first mutation, and of mutations without one; None draws one from the
+            operating system. It can be read as `seed`, which is None for nets that were not mutated.
         zero: Whether the nets are left without edges instead.
     """
 
-    kind: ClassVar[str] = "dynamic"
+    kind = "dynamic"
 
     def __init__(
         self, num_nets: int, inputs: int, outputs: int, key: int | None = None, zero: bool = False
     ) -> None:
         check_net_sizes(num_nets, inputs, outputs)
-        self.inputs, self.outputs = inputs, outputs
+        seed = draw_seed() if key is None and not zero else key
+        super().__init__(inputs, outputs, seed)
         self.graph: GraphArrays = graphs.empty_graph(num_nets, inputs, outputs)
-        self.seed: int | None = None
         if not zero:
-            self.seed = draw_seed() if key is None else key
-            self.mutate(self.seed)
+            self.seed = seed
+            self.mutate(seed)
 
     def __repr__(self) -> str:
         low, high = int(self.node_counts.min()), int(self.node_counts.max())
@@ -79,11 +77,11 @@ class DynamicNets:
         """Running statistics of all members, `[nets, capacity]` each."""
         return RunningStats(self.graph.n, self.graph.mean, self.graph.m2)
 
-    def take(self, indices: Ints) -> None:
+    def apply_selection(self, indices: Ints) -> None:
         """Replace member `i` by a copy of the member `indices[i]`, running statistics included."""
         self.graph = GraphArrays._make(array[indices] for array in self.graph)
 
-    def mutate(self, key: int, n_elites: int = 0) -> None:
+    def mutate_with(self, key: int, n_elites: int) -> None:
         """Mutate scalars, prune and grow nodes of all but the first `n_elites` members."""
         max_growths = int(np.ceil(self.graph.growths.max() * 1.1)) + 1
         needed = int(self.graph.top.max()) + max_growths
@@ -104,12 +102,12 @@ class DynamicNets:
         The outputs are a tensor if `x` is one; the state consists of arrays either way.
 
         Raises:
-            SettingsError: `x` is not `[nets, batch, inputs]`.
+            SettingsError: `x` is not `[nets, batch, inputs]`, or the memory does not fit it.
         """
+        self.check_inputs(x)
         inputs = np.asarray(x, dtype=np.float64)
-        check_input_shape(inputs.shape, self.num_nets, self.inputs)
         nets, batch = inputs.shape[:2]
-        before = self.initial_memory(batch) if memory is None else memory
+        before = self.check_memory(memory, batch)
         after = NodeState(*(part.reshape(nets * batch, -1).copy() for part in before))
         rows = np.arange(nets * batch, dtype=np.int64)
         out = self.run_rows(rows // batch, rows, inputs.reshape(nets * batch, -1), after, True)
@@ -162,6 +160,38 @@ class DynamicNets:
         """Replace the running statistics of all members, `[nets, capacity]` each."""
         self.graph = self.graph._replace(**stats._asdict())
 
+    def crossover(self, mates: Any, crossed: Bools, key: int) -> None:
+        """Let members take the wiring of nodes that they share with their mates; see NEAT.
+
+        Args:
+            mates: A population of the same size; member `i` crosses with its member `i`.
+            crossed: `[nets]`, which members cross; they should be the fitter of each pair.
+            key: Random key.
+        """
+        capacity = max(self.capacity, mates.capacity)
+        self.graph = graphs.with_capacity(self.graph, capacity)
+        other = graphs.with_capacity(mates.graph, capacity)
+        keys: Ints = fold_in(key, np.arange(self.num_nets, dtype=np.int64))
+        scratch = graphs.allocate_scratch(capacity)
+        cross_graphs(self.graph, other, np.asarray(crossed), keys, self.inputs, scratch)
+
+    def distances(self) -> Floats:
+        """Return how different any two members are, `[nets, nets]`: the share of unshared edges.
+
+        Edges match if both of their nodes do, by descent; their number is divided by that of the
+        member with more, as in NEAT. Weights of matching edges are frozen and do not count.
+        """
+        g = self.graph
+        net, node, edge = np.nonzero(g.source >= 0)
+        target, source = g.innovation[net, node], g.innovation[net, g.source[net, node, edge]]
+        genes, column = np.unique(fold_in(target, source), return_inverse=True)
+        has_gene = np.zeros((self.num_nets, max(len(genes), 1)))
+        has_gene[net, column] = 1.0
+        counts, shared = has_gene.sum(axis=1), has_gene @ has_gene.T
+        unshared = counts[:, None] + counts - 2 * shared
+        shares: Floats = unshared / np.maximum(np.maximum(counts[:, None], counts), 1.0)
+        return shares
+
     def adapt_memory(self, memory: NodeState) -> NodeState:
         """Return a memory from before the last mutation in the shape of the current nodes.
 
@@ -172,34 +202,23 @@ class DynamicNets:
         x, z = (np.where(fresh, 0.0, graphs.pad_slots(part, 2, missing)) for part in memory[:2])
         return self.initial_memory(memory.z.shape[1])._replace(x=x, z=z)
 
-    def get_params(self) -> AnyArray:
-        """Refuse, as dynamic nets have no fixed parameters.
-
-        Raises:
-            SettingsError: Always.
-        """
-        raise SettingsError(_NO_PARAMETERS)
-
-    def set_params(self, params: AnyArray) -> None:
-        """Refuse, as dynamic nets have no fixed parameters.
-
-        Raises:
-            SettingsError: Always.
-        """
-        del params
-        raise SettingsError(_NO_PARAMETERS)
-
     def to_arrays(self) -> dict[str, AnyArray]:
         """Return everything that members carry, with the member as first axis."""
         return dict(self.graph._asdict())
 
     def load_arrays(self, arrays: Arrays) -> None:
         """Replace the population by what `to_arrays` returned."""
-        self.graph = GraphArrays(**{name: arrays[name].copy() for name in GraphArrays._fields})
+        known = {"innovation": np.zeros_like(arrays["kind"])} | dict(arrays)  # not in older files
+        self.graph = GraphArrays(**{name: known[name].copy() for name in GraphArrays._fields})
 
-    def config(self) -> dict[str, Any]:
-        """Return JSON values that, with the arrays, describe these nets completely."""
-        return {"kind": self.kind, "inputs": self.inputs, "outputs": self.outputs}
+    @staticmethod
+    def stack_members(members: Sequence[Arrays]) -> dict[str, AnyArray]:
+        """Return the arrays of a population of these members, each in the largest capacity."""
+        fields = GraphArrays._fields
+        parts = [GraphArrays(**{name: member[name] for name in fields}) for member in members]
+        capacity = max(part.kind.shape[1] for part in parts)
+        padded = [graphs.with_capacity(part, capacity) for part in parts]
+        return dict(zip(fields, map(np.concatenate, zip(*padded, strict=True)), strict=True))
 
     @classmethod
     def from_arrays(cls, config: Mapping[str, Any], arrays: Arrays) -> DynamicNets:
@@ -230,6 +249,7 @@ def topology_to_dict(nets: DynamicNets, member: int) -> dict[str, Any]:
         node["sources"] = g.source[member, slot, :edges].tolist()
         node["weights"] = g.weight[member, slot, :edges].tolist()
         node["running_stats"] = [float(part[member, slot]) for part in nets.running_stats]
+        node["innovation"] = int(g.innovation[member, slot])
         nodes.append(node)
     scalars = {name: getattr(g, name)[member].item() for name in _SCALARS}
     return {"inputs": nets.inputs, "outputs": nets.outputs, **scalars, "nodes": nodes}
@@ -261,4 +281,5 @@ def nets_from_topologies(members: Sequence[Mapping[str, Any]]) -> DynamicNets:
             g.source[member, slot, :edges] = node["sources"]
             g.weight[member, slot, :edges] = node["weights"]
             g.n[member, slot], g.mean[member, slot], g.m2[member, slot] = node["running_stats"]
+            g.innovation[member, slot] = node.get("innovation", slot)
     return nets
