@@ -47,16 +47,22 @@ def test_the_episode_loop_is_constructed_in_one_place():
 
 
 def test_engines_are_handed_tasks_and_nothing_else():
-    """Imitation runs nets over recorded trajectories, where no world is played."""
+    """Imitation runs nets over recorded trajectories; classic tasks play whole episodes as arrays."""
     mapped = {
         ast.unparse(node.args[0])
         for folder in ("jobs", "evaluation", "fitness", "training")
         for file, called, node in calls(folder)
         if called.endswith("engine.map") and "bench" not in file
     }
-    tasks = {"run_task", "run_evaluation", "score_imitation", "score_discrimination"}
-    assert mapped == tasks | {"run_point", "task"}, (
-        "a point of a sweep is a job; training passes on"
+    tasks = {
+        "run_task",
+        "run_evaluation",
+        "score_imitation",
+        "score_discrimination",
+        "play_classic",
+    }
+    assert mapped == tasks | {"run_point", "task", "run"}, (
+        "a point of a sweep is a job; training and matches pass on"
     )
 
 

@@ -54,8 +54,8 @@ def test_a_text_that_is_no_policy_uri_is_refused(uri):
         resolve(uri)
     assert str(refused.value) == (
         f"'{uri}' is not a policy. Write kin://NAME or class:package.module.Class, "
-        "each with ?key=value (weights=FILE), file:POLICY.safetensors or "
-        "run:RUN[/SLOT][@best|@latest|@STEP]."
+        "each with ?key=value (weights=FILE), file:POLICY.safetensors, "
+        "file:POLICY.py[:Class] or run:RUN[/SLOT][@best|@latest|@STEP]."
     )
 
 

@@ -17,6 +17,9 @@ from kinfolk import (
     TierSelection,
 )
 from kinfolk.core.errors import SettingsError
+from kinfolk.policies.scripted.cogsguard.catalog import build_cogsguard_behavior_hooks
+from kinfolk.roles.coordinator import _always_false, _always_true
+from kinfolk.roles.smart_coordinator import choose_role_vibe
 
 BEHAVIORS = {
     "explore": BehaviorSource.COMMON,
@@ -177,6 +180,78 @@ def test_a_new_behavior_is_registered_as_in_section_7_and_sampled():
     assert coordinator.catalog.next_role_id == before, "sampling registers nothing"
 
 
+class NoteCoordinator(EvolutionaryRoleCoordinator):
+    """Registers a behavior and a role as section 7 of the note describes."""
+
+    def _seed_default_behaviors(self):
+        super()._seed_default_behaviors()
+        self.catalog.add_behavior(
+            name="new_behavior_name",
+            source=BehaviorSource.MINER,
+            can_start=_always_true,
+            act=self._behavior_act("new_behavior_name"),
+            should_terminate=_always_false,
+            interruptible=True,
+        )
+
+    def _seed_initial_roles(self):
+        super()._seed_initial_roles()
+        new = self.catalog.behavior_id("new_behavior_name")
+        self.catalog.add_role(RoleDef([RoleTier([new]), RoleTier([0])], name="BaseNew"))
+
+
+def test_the_hook_recipe_of_section_7_works_as_written():
+    coordinator = NoteCoordinator(8, rng=random.Random(3))
+    catalog = coordinator.catalog
+    assert [role.name for role in catalog.roles[:5]] == [*ROLES, "BaseNew"]
+    new = catalog.behaviors[catalog.behavior_id("new_behavior_name")]
+    assert new.act("state") is None, "no hook is bound yet"
+    coordinator.behavior_hooks = {
+        **build_cogsguard_behavior_hooks(),
+        "new_behavior_name": lambda state: ("new", state),
+    }
+    assert new.act("state") == ("new", "state")
+    assert (new.can_start("state"), new.should_terminate("state")) == (True, False)
+    assert set(build_cogsguard_behavior_hooks()) == set(BEHAVIORS)
+    play(coordinator, 10)
+    bred = [
+        role for role in catalog.roles if new.id in role.behavior_ids and role.name != "BaseNew"
+    ]
+    assert bred, "the evolution system includes the new behavior by itself"
+
+
+def test_without_evolution_the_smart_coordinator_is_the_fallback():
+    smart = kf.SmartRoleCoordinator(8)
+    chosen = [choose_role_vibe(agent, 0, None, smart) for agent in range(8)]
+    assert sorted(chosen) == sorted(["miner"] * 3 + ["aligner"] * 2 + ["scrambler"] * 2 + ["scout"])
+    assert [choose_role_vibe(agent, 5, None, smart) for agent in range(8)] == chosen
+    coordinator = EvolutionaryRoleCoordinator(8, rng=1)
+    by_evolution = [choose_role_vibe(agent, 0, coordinator, smart) for agent in range(8)]
+    assert by_evolution == [coordinator.choose_vibe(agent, 0) for agent in range(8)]
+    with pytest.raises(SettingsError, match=r"^SmartRoleCoordinator.num_agents must be at least 1"):
+        kf.SmartRoleCoordinator(0)
+
+
+def test_cut_points_lie_before_between_and_after_the_tiers_of_both_parents():
+    coordinator = EvolutionaryRoleCoordinator(8, rng=0)
+    miner, scout, *_ = coordinator.catalog.roles
+    children = [kf.recombine_roles(miner, scout, random.Random(i)) for i in range(600)]
+    from_left = {sum(tier in miner.tiers[:3] for tier in child.tiers) for child in children}
+    from_right = {sum(tier in scout.tiers[:3] for tier in child.tiers) for child in children}
+    assert from_left == {0, 1, 2, 3}, "all first tiers of the left parent, or none"
+    assert from_right == {0, 1, 2, 3}
+    assert any(child.tiers == scout.tiers for child in children), "a copy, which is not drawn again"
+    assert all(child.tiers for child in children)
+
+
+def test_no_behavior_beyond_the_notes_operators_is_used_by_default():
+    coordinator = EvolutionaryRoleCoordinator(8, games_per_generation=2, rng=5)
+    play(coordinator, 20)
+    for role in coordinator.catalog.roles:
+        assert role.parameters == ()
+        assert all(tier.guard is None and tier.weights is None for tier in role.tiers)
+
+
 def test_the_operators_accept_a_generator_or_none():
     coordinator = EvolutionaryRoleCoordinator(8, rng=0)
     catalog, (miner, scout, *_) = coordinator.catalog, coordinator.catalog.roles
@@ -198,7 +273,7 @@ def test_the_operators_accept_a_generator_or_none():
     sampled, child, mutated, injected, _, picked = made(None)
     origins = [role.origin for role in (sampled, child, mutated)]
     assert origins == ["sampled", "recombined", "mutated"]
-    assert child.tiers[0] == miner.tiers[0]
+    assert set(child.tiers) <= {*miner.tiers, *scout.tiers}
     assert len(injected.tiers[0].behavior_ids) == len(child.tiers[0].behavior_ids) + 1
     assert picked in (0, 1, 2, 3)
     names = [b.name for b in kf.materialize_role_behaviors(catalog, miner)]

@@ -35,7 +35,7 @@ def evolved():
 
 @pytest.fixture
 def text(evolved):
-    return history_text(evolved, [TeamComposition((0, 0, 5), 0.25, 8.0, 8.0)])
+    return history_text(evolved, [TeamComposition((0, 0, 5), 0.25, 8)])
 
 
 def history_text(coordinator, teams=()):
@@ -56,7 +56,7 @@ def test_a_history_is_restored_as_it_was_written(evolved, text):
     assert pool == evolved.pool
     assert (history.generation, history.seed, history.games) == (4, 3, 40)
     assert [TeamComposition(**dict(entry)) for entry in history.teams] == [
-        TeamComposition((0, 0, 5), 0.25, 8.0, 8.0)
+        TeamComposition((0, 0, 5), 0.25, 8)
     ]
     assert (
         history_text(evolved, [TeamComposition(**dict(entry)) for entry in history.teams]) == text
@@ -79,10 +79,11 @@ def test_each_role_is_one_line_of_the_file(evolved, text):
         "behaviors": ["deposit_resource"],
         "selection": "fixed",
         "weights": None,
+        "guard": None,
     }
     assert (entry["origin"], entry["locked"], entry["parents"]) == ("manual", True, [])
     assert f'"nextNameId": {evolved.catalog.next_name_id},' in lines
-    assert '"format": 2,' in lines
+    assert '"format": 3,' in lines
     assert len(lines) < len(evolved.catalog.roles) + 13 + 20
 
 
@@ -188,7 +189,9 @@ def test_a_truncated_history_raises_an_error_with_the_last_line(text, share):
 
 
 def test_other_format_versions_and_other_files_raise_errors():
-    with pytest.raises(DamagedRunError, match=r"^h has format 1; this kinfolk reads 2\.$"):
+    with pytest.raises(
+        DamagedRunError, match=r"^h has format 1; this kinfolk reads 3, in which roles also have "
+    ):
         parse_history('{"format": 1}', "h")
     with pytest.raises(DamagedRunError, match=r"^h is damaged at line 1: it must hold a table\.$"):
         parse_history("[]", "h")

@@ -1,5 +1,4 @@
 from collections import Counter
-from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
@@ -10,7 +9,6 @@ from kinfolk.core.random import seed_key
 from kinfolk.core.settings import validate_settings
 from kinfolk.roles.catalog import RoleCatalog
 from kinfolk.roles.fitness import record_behavior_score
-from kinfolk.roles.generations import make_distinct_offspring
 from kinfolk.roles.model import EvolutionConfig, RoleDef, RoleTier, TierSelection
 from kinfolk.roles.operators import (
     draw_hybrid_operators,
@@ -19,9 +17,9 @@ from kinfolk.roles.operators import (
     make_hybrid,
     mutate_role,
     recombine_roles,
-    reorder_role,
     sample_role,
 )
+from kinfolk.roles.variation import breed_child
 
 CONFIG = EvolutionConfig()
 ALWAYS = EvolutionConfig(mutation_rate=1.0)
@@ -160,61 +158,6 @@ def test_the_hybrid_of_a_role_with_itself_starts_as_a_copy(catalog):
     assert (child.tiers, child.parents, child.origin) == (miner.tiers, (0,), "hybrid")
 
 
-def test_reordering_moves_one_behavior_and_keeps_the_order_of_the_others(catalog):
-    hearts, influence, align = ids = catalog.behavior_ids(
-        ["get_hearts", "get_influence", "align_junction"]
-    )
-    role = catalog.add_role(RoleDef((RoleTier((hearts, influence)), RoleTier((align,)))))
-    made = [reorder_role(catalog, role, seed_key(seed), CONFIG) for seed in range(300)]
-    assert {child.behavior_ids for child in made} == {
-        (align, hearts, influence), (hearts, align, influence),
-        (influence, hearts, align), (influence, align, hearts),
-    }, "each other order that one move gives: not the one turned round"  # fmt: skip
-    assert {len(child.tiers) for child in made} == {1, 2, 3}, "tiers are left, joined and opened"
-    assert role.behavior_ids == ids
-
-
-def test_reordering_never_gives_an_equivalent_role(catalog):
-    drawn = RoleDef((RoleTier((1, 2), selection=TierSelection.SHUFFLE),))
-    made = [reorder_role(catalog, drawn, seed_key(seed), CONFIG) for seed in range(100)]
-    assert {(child.behavior_ids, len(child.tiers)) for child in made} == {((1, 2), 2), ((2, 1), 2)}
-    alone = RoleDef((RoleTier((4,)),))
-    assert reorder_role(catalog, alone, seed_key(1), CONFIG).tiers == alone.tiers
-
-
-def test_reordering_moves_weights_with_their_behaviors_and_gives_new_ones_weight_1(catalog):
-    weighted = RoleTier((1, 2), (3.0, 5.0), TierSelection.WEIGHTED)
-    role = RoleDef((weighted, RoleTier((7,))))
-    seen = {reorder_role(catalog, role, seed_key(seed), CONFIG).tiers for seed in range(300)}
-    joined = {tiers[0] for tiers in seen if len(tiers) == 1}
-    assert RoleTier((7, 1, 2), (1.0, 3.0, 5.0), TierSelection.WEIGHTED) in joined
-    assert (RoleTier((2,), (5.0,), TierSelection.WEIGHTED), RoleTier((1, 7))) in seen
-
-
-def test_a_reordered_role_is_a_mutation_with_the_record_of_its_parent(catalog):
-    role = catalog.add_role(
-        replace(catalog.roles[0], name="Mine-3", locked_name=True, fitness=0.8, games=9, wins=4)
-    )
-    child = reorder_role(catalog, role, seed_key(3), CONFIG)
-    assert (child.name, child.origin, child.parents) == ("Mine-3'2", "mutated", (role.id,))
-    assert (child.fitness, child.games, child.wins, child.id) == (0.8, 9, 4, -1)
-    assert sorted(child.behavior_ids) == sorted(role.behavior_ids)
-    assert child.tiers != role.tiers
-
-
-def test_half_of_the_distinct_offspring_are_reordered_parents(catalog):
-    aligner, miner = catalog.role("BaseAligner"), catalog.role("BaseMiner")
-    made = [
-        make_distinct_offspring(catalog, aligner, miner, seed_key(seed), CONFIG)
-        for seed in range(400)
-    ]
-    assert all(child.tiers != aligner.tiers for child in made)
-    moved = sum(sorted(child.behavior_ids) == sorted(aligner.behavior_ids) for child in made)
-    # Of the other half some flip a mode, or a try gave the parent again: both add to it.
-    assert 0.5 <= moved / 400 <= 0.75, moved
-    assert {child.origin for child in made} == {"mutated", "recombined"}
-
-
 caps = st.builds(
     EvolutionConfig,
     min_tiers=st.integers(1, 2),
@@ -223,6 +166,10 @@ caps = st.builds(
     max_tier_size=st.integers(2, 5),
     max_behaviors_per_role=st.integers(1, 12),
     mutation_rate=st.sampled_from([0.15, 1.0]),
+    reorder_chance=st.sampled_from([0.0, 1.0]),
+    insertion_chance=st.sampled_from([0.0, 1.0]),
+    deletion_chance=st.sampled_from([0.0, 1.0]),
+    switch_chance=st.sampled_from([0.0, 0.5]),
 )
 
 
@@ -241,7 +188,7 @@ def test_any_limits_hold_through_any_sequence_of_operators(config, seeds):
             mutate_role(catalog, one, key, config),
             inject_behavior(catalog, one, key, config),
             make_hybrid(catalog, one, other, key, config),
-            reorder_role(catalog, one, key, config),
+            breed_child(catalog, one, other, key, config),
         )
         for role in made:
             assert_in_caps(role, config)

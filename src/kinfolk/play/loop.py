@@ -21,7 +21,7 @@ from kinfolk.core.random import WORLD_STREAM, episode_key, fold_in
 from kinfolk.play import assignment as kernels
 from kinfolk.play.results import AGENT_COLUMNS, AgentLog, EpisodeResult
 from kinfolk.play.slots import LoadedSlot
-from kinfolk.policies.base import AgentBatch, allocate_memory
+from kinfolk.policies.base import AgentAccounts, AgentBatch, FusedPlayer, allocate_memory
 from kinfolk.worlds.base import World
 
 # Each slot has memory for every row of the batch, but plays only some of them. Sent whole to another
@@ -133,6 +133,8 @@ class EpisodeLoop:
         self._episode_numbers = episodes  # not copied to a list: a range may be very long
         # How many episodes have been started, and how many there are.
         self._cursor = np.array([0, len(episodes)], dtype=np.int64)
+        self._fused: FusedPlayer | None = None
+        self._accounts: AgentAccounts | None = None
 
     @property
     def is_done(self) -> bool:
@@ -174,6 +176,42 @@ class EpisodeLoop:
         if self._agent_log is not None:
             self._agent_log.update(self.world, self.row_state, ~self.idle)
         return self._finish_episodes()
+
+    def fuse(self) -> None:
+        """Let `play_ticks` play without Python, if the policy can; what is observed must not change."""
+        make = getattr(self.slots[0].policy, "make_fused_player", None)
+        if len(self.slots) > 1 or make is None:
+            return
+        row_state, totals, columns = self.row_state, self.totals, self.world.columns
+        self._fused = make(self.world, self.memory[0], self.observations, self.actions)
+        self._accounts = AgentAccounts(
+            row_state.key, row_state.n_steps, row_state.total_reward, totals.returns,
+            totals.ticks_lived, totals.group_ticks, columns.group, columns.reward, slot=0,
+        )  # fmt: skip
+
+    def play_ticks(self, most: int) -> tuple[int, list[EpisodeResult]]:
+        """Play ticks without Python in between, to the end of the first episode at most.
+
+        Args:
+            most: The most ticks to play.
+
+        Returns:
+            The number of ticks, 0 if they must be played one by one (the loop is not fused, or agents
+            are new), and the episodes that ended in the last of them.
+        """
+        worlds = np.flatnonzero(~self.idle)
+        if self._fused is None or self._accounts is None or not len(worlds):
+            return 0, []
+        columns, shape = self.world.columns, (self.world.n_worlds, -1)
+        is_known = columns.alive & (columns.uid == self.row_state.uid)
+        left = self.world.spec.max_ticks - int(self.world.tick[worlds].max())
+        n_ticks = min(most, left)
+        if n_ticks < 1 or not is_known.reshape(shape)[worlds].all():
+            return 0, []
+        self._fused.play(self._accounts, worlds, n_ticks)
+        if self._agent_log is not None:  # nobody is born or dies before the last tick
+            self._agent_log.update(self.world, self.row_state, ~self.idle)
+        return n_ticks, self._finish_episodes()
 
     def start_episodes(self) -> None:
         """Start the next episodes in idle worlds; `tick` calls this itself."""

@@ -13,7 +13,7 @@ students in a world of four agents:
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
@@ -93,9 +93,10 @@ class PolicySlot(Settings):
         return resolve(str(self.policy_uri), self.policy_kwargs, trusted)
 
 
-# How slots may be written: a table of URIs or of tables, or a list of slots.
+# How slots may be written: a table of URIs, tables or, in Python, policies; or a list of slots.
 SlotsLike: TypeAlias = (
-    Mapping[str, str | Mapping[str, Any] | PolicySlot] | Sequence[PolicySlot | Mapping[str, Any]]
+    Mapping[str, str | Mapping[str, Any] | PolicySlot | Policy | Callable[..., Any]]
+    | Sequence[PolicySlot | Mapping[str, Any]]
 )
 
 _OPTION_NAMES = "|".join(name for name in PolicySlot.model_fields if name != "id")

@@ -18,6 +18,7 @@ from kinfolk.engines.base import ObjectRef
 from kinfolk.play.loop import EpisodeLoop
 from kinfolk.play.results import AgentLog, EpisodeColumns, EpisodeResult
 from kinfolk.play.slots import LoadedSlot, SlotMap, build_slot_assignment
+from kinfolk.play.world_cache import reuse_world
 from kinfolk.policies.build import ResolvedPolicy, build_policy
 from kinfolk.worlds import build_world
 from kinfolk.worlds.base import World
@@ -25,6 +26,7 @@ from kinfolk.worlds.base import World
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
 Policies: TypeAlias = Mapping[str, ResolvedPolicy]  # by slot
+MAX_FREE_TICKS = 1 << 40
 
 
 @dataclass(frozen=True)
@@ -165,6 +167,18 @@ class Observer(Generic[T_co]):
     def start(self) -> None:
         """Prepare for a task, before its first tick."""
 
+    def count_free_ticks(self) -> int:
+        """Return how many ticks may be played from now on before one that is observed.
+
+        By default all, if neither `before_step` nor `after_step` is overridden, else none.
+        """
+        hooks = (type(self).before_step, type(self).after_step)
+        is_free = hooks == (Observer.before_step, Observer.after_step)
+        return MAX_FREE_TICKS if is_free else 0
+
+    def skip_ticks(self, n_ticks: int) -> None:
+        """Take note of ticks that were played without a call of `before_step` or `after_step`."""
+
     def before_step(self) -> None:
         """Read the worlds before a step, after the reset of those that begin an episode."""
 
@@ -246,6 +260,18 @@ class EpisodeRunner(Generic[T]):
         self.observer.before_step()
         return self.observer.after_step(self.loop.step())
 
+    def _play_ticks(self, most: int) -> tuple[int, list[EpisodeResult]]:
+        """Play several ticks without Python in between if nobody observes them, else one.
+
+        Returns:
+            The number of ticks, at most `most`, and the episodes that ended in them.
+        """
+        n_ticks, ended = self.loop.play_ticks(min(most, self.observer.count_free_ticks() + 1))
+        if n_ticks == 0:
+            return 1, self._step()
+        self.observer.skip_ticks(n_ticks - 1)
+        return n_ticks, self.observer.after_step(ended)
+
     def run(self, task: RolloutTask[T] | None = None) -> RolloutResult[T]:
         """Play a task and return its result.
 
@@ -259,12 +285,16 @@ class EpisodeRunner(Generic[T]):
         was_idle = loop.idle.copy()
         ticks: Ints = np.zeros(self.world.n_worlds, dtype=np.int64)
         ended: list[EpisodeResult] = []
-        played = 0
-        while not loop.is_done and (task.max_ticks is None or played < task.max_ticks):
+        played, most = 0, MAX_FREE_TICKS if task.max_ticks is None else task.max_ticks
+        if self.observer.count_free_ticks() > 0:
+            loop.fuse()
+        while not loop.is_done and played < most:
             loop.start_episodes()
-            ticks += ~loop.idle
-            ended += self._step()
-            played += 1
+            playing = ~loop.idle
+            n_ticks, results = self._play_ticks(most - played)
+            ticks += playing * n_ticks
+            ended += results
+            played += n_ticks
 
         def totals_of_task(name: str) -> dict[str, Floats]:
             """Return the increase of a total by slot; totals of a new episode start at zero."""
@@ -296,10 +326,8 @@ class EpisodeRunner(Generic[T]):
         self.close()
 
 
-# Caches of this process.
-_MAX_CACHED_WORLDS = 2
+# Cache of this process.
 _MAX_CACHED_RUNNERS = 8
-_worlds: dict[tuple[str, str | None, str, int], World] = {}
 _runners: dict[int, tuple[Policies, EpisodeRunner[Any]]] = {}  # by identity of the policies
 
 
@@ -309,20 +337,6 @@ def run_task(task: RolloutTask[T]) -> RolloutResult[T]:
         return _get_shared_runner(task).run(task)
     with EpisodeRunner(task, reuse_world(task.world, task.batch_size)) as runner:
         return runner.run()
-
-
-def reuse_world(ref: WorldRef, worlds: int) -> World:
-    """Return a cached batch of `worlds` worlds, or build it.
-
-    A reset overwrites the whole state, so a cached batch plays as a new one does. The caller must
-    have finished with it before the next task of this process begins.
-    """
-    key = (ref.name, ref.preset, repr(dict(ref.settings)), worlds)
-    world = _worlds.pop(key, None) or ref.build(worlds)
-    while len(_worlds) >= _MAX_CACHED_WORLDS:
-        _worlds.pop(next(iter(_worlds)))
-    _worlds[key] = world
-    return world
 
 
 def _get_shared_runner(task: RolloutTask[T]) -> EpisodeRunner[T]:

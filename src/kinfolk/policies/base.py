@@ -20,7 +20,7 @@ from typing import NamedTuple, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
 
-from kinfolk.core.arrays import AnyArray, Bytes, Ints
+from kinfolk.core.arrays import AnyArray, Bytes, Floats, Ints
 from kinfolk.core.errors import SettingsError, format_suggestion
 from kinfolk.core.imports import import_object
 from kinfolk.core.random import uniform
@@ -90,6 +90,37 @@ class Policy(Protocol):
 
     def close(self) -> None:
         """Release resources outside this process; safe to call twice."""
+
+
+class AgentAccounts(NamedTuple):
+    """Counters of an episode loop in which one slot plays all agents; `[W * N]` unless stated."""
+
+    key: Ints  # random key of each agent's life
+    n_steps: Ints  # number of its actions so far
+    total_reward: Floats  # sum of its rewards so far
+    returns: Floats  # [W, slots] sum of the rewards in an episode
+    ticks_lived: Ints  # [W, slots] number of actions in an episode
+    group_ticks: Ints  # [W, groups] the same by group
+    group: Ints  # group of each agent
+    reward: Floats  # reward of the last tick
+    slot: int  # the slot that plays
+
+
+class FusedPlayer(Protocol):
+    """Plays ticks of a world with a policy without Python in between.
+
+    A policy that can do so has a method `make_fused_player(world, memory, observations, actions)`,
+    which returns one, or None where it does not apply. Results equal those of the episode loop.
+    """
+
+    def play(self, accounts: AgentAccounts, worlds: Ints, n_ticks: int) -> None:
+        """Play ticks in worlds that have no new agents.
+
+        Args:
+            accounts: Counters of the loop, written.
+            worlds: Worlds to play.
+            n_ticks: Number of ticks; no world ends before the last of them.
+        """
 
 
 def allocate_memory(layout: MemoryLayout, capacity: int) -> dict[str, AnyArray]:

@@ -20,6 +20,7 @@ from kinfolk.core.errors import SettingsError, format_suggestion, require, summa
 from kinfolk.core.imports import import_object
 from kinfolk.core.spaces import WorldSpec
 from kinfolk.policies.base import Policy
+from kinfolk.policies.own_policies import OBJECT_SCHEME, find_own_policy
 
 
 @dataclass(frozen=True)
@@ -51,7 +52,10 @@ def load_policy_class(resolved: ResolvedPolicy) -> Callable[..., Policy]:
     Raises:
         SettingsError: A setting is unknown, or a required one is missing.
     """
-    policy_class: Callable[..., Policy] = import_object(resolved.class_path)
+    path = resolved.class_path
+    is_object = path.startswith(OBJECT_SCHEME)
+    source = find_own_policy(path.removeprefix(OBJECT_SCHEME)) if is_object else import_object(path)
+    policy_class: Callable[..., Policy] = source
     signature = inspect.signature(policy_class)
     known = list(signature.parameters)[1:]  # the first is the world's spec
     takes_any = any(p.kind is p.VAR_KEYWORD for p in signature.parameters.values())

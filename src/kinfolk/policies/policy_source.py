@@ -38,10 +38,10 @@ def find_policy_source(policy: Any) -> PolicySpec | ResolvedPolicy:
             f"{name} has a method load, and was not built by kinfolk, so its weights are unknown. Build "
             f"it by initialize_or_load_policy(env_info, PolicySpec(class_path, data_path))."
         )
-    return ResolvedPolicy(_find_class_path(type(built)), _find_arguments(built))
+    return ResolvedPolicy(find_class_path(type(built)), _find_arguments(built))
 
 
-def _find_class_path(policy_class: type) -> str:
+def find_class_path(policy_class: type) -> str:
     """Return the path by which another process can import a class.
 
     Raises:

@@ -12,6 +12,8 @@ from kinfolk.core.errors import UsageError
 from kinfolk.core.imports import Registry, RegistryEntry, import_object
 from kinfolk.core.settings import parse_value
 from kinfolk.policies.build import ResolvedPolicy
+from kinfolk.policies.own_policies import OBJECT_SCHEME, find_own_policy, make_other_process_error
+from kinfolk.policies.policy_code import find_policy_class, split_code_file
 from kinfolk.policies.uri_hints import suggest_policy_uri
 from kinfolk.roles.history_file import read_history_text
 from kinfolk.store.arrays import find_policy, read_arrays, read_policy
@@ -69,7 +71,7 @@ POLICIES = Registry("policy", "policies", _ENTRIES)
 _ALIASES = {"metta://policy/role_py": "kin://roles"}  # how users of the earlier system write it
 _URI_FORMS = (
     "kin://NAME or class:package.module.Class, each with ?key=value (weights=FILE), "
-    "file:POLICY.safetensors or run:RUN[/SLOT][@best|@latest|@STEP]"
+    "file:POLICY.safetensors, file:POLICY.py[:Class] or run:RUN[/SLOT][@best|@latest|@STEP]"
 )
 
 
@@ -103,8 +105,19 @@ def resolve(
         return _read_files(POLICIES.get_entry(entry).import_path, kwargs)
     if scheme == "class":
         return resolve_class(name, kwargs, trusted)
+    if body.startswith(OBJECT_SCHEME):
+        if not trusted:  # it would be built in a worker process, which does not have it
+            raise make_other_process_error(body)
+        find_own_policy(name)
+        return ResolvedPolicy(body, kwargs)
     if scheme in ("file", "run"):
         name = unquote(name)
+        code = split_code_file(name) if scheme == "file" else None
+        if code is not None:
+            path = find_policy_class(*code)
+            if trusted:
+                import_object(path)
+            return _read_files(path, kwargs)
         saved = read_policy(Path(name) if scheme == "file" else find_policy(name))
         merged = {**saved.settings, **kwargs}
         return ResolvedPolicy(saved.class_path, merged, saved.arrays, is_from_file=True)

@@ -14,6 +14,7 @@ from kinfolk.core.errors import DamagedRunError, UsageError, format_suggestion
 from kinfolk.replay import codec
 from kinfolk.store.files import as_store_error, parse_json
 from kinfolk.store.integrity import advising
+from kinfolk.store.settings_file import FORMER_FORMAT_REASON
 
 REPLAY_FOLDER, REPLAY_SUFFIX = "replays", ".replay"
 EVENT_FIELDS = ("tick", "kind", "uid", "other", "value", "note")  # of `Replay.events`
@@ -115,8 +116,10 @@ class Replay:
         if start.startswith(codec.MAGIC_PREFIX):
             version = start.removeprefix(codec.MAGIC_PREFIX).split(b"\n")[0]
             actual, expected = version.decode(errors="replace"), codec.FORMAT_VERSION
+            is_former = actual.isdigit() and int(actual) < expected
             raise DamagedRunError(
                 f"{self.path} has format {actual}; this kinfolk reads {expected}."
+                f"{FORMER_FORMAT_REASON if is_former else ''}"
             )
         raise DamagedRunError(f"{self.path} is not a replay of kinfolk.")
 

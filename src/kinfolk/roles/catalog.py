@@ -8,8 +8,17 @@ from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
 from kinfolk.core.errors import make_unknown_name_error, require
+from kinfolk.core.html_table import html_table
 from kinfolk.core.imports import Registry, RegistryEntry
-from kinfolk.roles.model import BehaviorDef, BehaviorSource, RoleDef, TierSelection
+from kinfolk.roles.model import (
+    MAX_PARAMETERS,
+    BehaviorDef,
+    BehaviorParameter,
+    BehaviorSource,
+    GuardFact,
+    RoleDef,
+    TierSelection,
+)
 
 Named = TypeVar("Named", BehaviorDef, RoleDef)
 
@@ -24,11 +33,13 @@ class RoleCatalog:
         behaviors: Behaviors by id.
         roles: Roles by id, including retired ones.
         next_name_id: Number in the next generated name.
+        facts: Numbers that guards of tiers may compare; empty in a world without guards.
     """
 
     behaviors: list[BehaviorDef] = field(default_factory=list)
     roles: list[RoleDef] = field(default_factory=list)
     next_name_id: int = 1
+    facts: tuple[GuardFact, ...] = ()
 
     @property
     def next_role_id(self) -> int:
@@ -44,6 +55,7 @@ class RoleCatalog:
         act: Callable[..., Any],
         should_terminate: Callable[..., Any],
         interruptible: bool = True,
+        parameters: Sequence[BehaviorParameter] = (),
     ) -> int:
         """Register a behavior, which sampling and mutation may use from then on.
 
@@ -54,19 +66,37 @@ class RoleCatalog:
             act: Hook: the action of an agent that runs it.
             should_terminate: Hook: whether an agent that runs it must stop.
             interruptible: Whether a behavior of higher priority may interrupt it.
+            parameters: Integers that it reads and that roles may set. Behaviors may share one.
 
         Returns:
             Its id.
 
         Raises:
-            SettingsError: Another behavior has this name.
+            SettingsError: Another behavior has this name, or another parameter one of these names.
         """
+        known = {parameter.name: parameter for parameter in self.parameters}
+        for parameter in parameters:
+            same = known.setdefault(parameter.name, parameter) == parameter
+            require(same, f"There is another parameter '{parameter.name}'. Choose another name.")
+        require(len(known) <= MAX_PARAMETERS, f"A catalog has at most {MAX_PARAMETERS} parameters.")
         is_new = all(behavior.name != name for behavior in self.behaviors)
         require(is_new, f"There is a behavior '{name}' already. Choose another name.")
         behavior_id, role_type = len(self.behaviors), BehaviorSource(source)
         hooks = (can_start, act, should_terminate)
-        self.behaviors.append(BehaviorDef(behavior_id, name, role_type, *hooks, interruptible))
+        behavior = BehaviorDef(behavior_id, name, role_type, *hooks, interruptible)
+        self.behaviors.append(replace(behavior, parameters=tuple(parameters)))
         return behavior_id
+
+    @property
+    def parameters(self) -> tuple[BehaviorParameter, ...]:
+        """Parameters of all behaviors, each once, in the order of their registration."""
+        named = {p.name: p for behavior in self.behaviors for p in behavior.parameters}
+        return tuple(named.values())
+
+    def parameters_of(self, role: RoleDef) -> tuple[BehaviorParameter, ...]:
+        """Return the parameters that the behaviors of a role read."""
+        used = {p.name for i in role.behavior_ids for p in self.behaviors[i].parameters}
+        return tuple(parameter for parameter in self.parameters if parameter.name in used)
 
     def add_role(self, role: RoleDef, generation: int | None = None) -> RoleDef:
         """Register a role under a new id.
@@ -80,10 +110,12 @@ class RoleCatalog:
 
         Raises:
             SettingsError: The role contains a behavior id that is not in the catalog.
+            UnknownNameError: The role sets a parameter or has a guard that the catalog lacks.
         """
         size = len(self.behaviors)
         for i in role.behavior_ids:
             require(0 <= i < size, f"A role contains behavior {i}; the catalog has {size}.")
+        self.check_genes(role)
         name = role.name
         if not name:
             first = self.behaviors[role.tiers[0].behavior_ids[0]].name
@@ -93,6 +125,17 @@ class RoleCatalog:
         registered = replace(role, id=self.next_role_id, name=name, generation=generation)
         self.roles.append(registered)
         return registered
+
+    def check_genes(self, role: RoleDef) -> None:
+        """Raise an UnknownNameError if a role has a parameter or a guard that the catalog lacks."""
+        parameters = [parameter.name for parameter in self.parameters]
+        facts = [fact.name for fact in self.facts]
+        for name, _ in role.parameters:
+            if name not in parameters:
+                raise make_unknown_name_error("No parameter is named", name, parameters)
+        for tier in role.tiers:
+            if tier.guard is not None and tier.guard.fact not in facts:
+                raise make_unknown_name_error("No fact of guards is named", tier.guard.fact, facts)
 
     def behavior_id(self, name: str) -> int:
         """Return the id of the behavior with this name.
@@ -115,19 +158,37 @@ class RoleCatalog:
         return _find_by_name(self.roles[::-1], "role", name)
 
     def format_role(self, role: RoleDef) -> str:
-        """Return a role as text such as `a + b / c | d`, with `/` between tiers.
+        """Return a role as text such as `a + b / [hearts < 2] c | d; hearts_wanted 3`.
 
-        `+` joins the behaviors of a tier with fixed order, `|` those of any other tier.
+        `/` comes between tiers, `+` joins the behaviors of a tier with fixed order, `|` those of any
+        other tier. A guard stands before its tier in brackets; parameters that are not at their
+        defaults come last. Of a WEIGHTED tier the weights are given.
         """
         tiers = []
         for tier in role.tiers:
             separator = " + " if tier.selection == TierSelection.FIXED else " | "
-            tiers.append(separator.join(self.behaviors[i].name for i in tier.behavior_ids))
-        return " / ".join(tiers)
+            names = [self.behaviors[i].name for i in tier.behavior_ids]
+            if tier.selection == TierSelection.WEIGHTED and tier.weights is not None:
+                names = [f"{n} ({w:g})" for n, w in zip(names, tier.weights, strict=True)]
+            guard = f"[{tier.guard}] " if tier.guard else ""
+            tiers.append(guard + separator.join(names))
+        defaults = {parameter.name: parameter.default for parameter in self.parameters}
+        changed = [f"{n} {v}" for n, v in role.parameters if v != defaults.get(n)]
+        return "; ".join([" / ".join(tiers), *([", ".join(changed)] if changed else [])])
+
+    def _repr_html_(self) -> str:
+        """Return the roles that are not retired as a table for a notebook, the fittest first."""
+        active = sorted((r for r in self.roles if r.retired is None), key=lambda r: -r.fitness)
+        rows = [
+            (r.name, self.format_role(r), r.origin, f"{r.fitness:.3g}", str(r.games), str(r.wins))
+            for r in active
+        ]
+        headings = ("role", "behaviors", "origin", "fitness", "games", "wins")
+        return html_table(headings, rows, f"{len(active)} roles, {len(self.behaviors)} behaviors")
 
     def copy(self) -> RoleCatalog:
         """Return a catalog with the same entries that can be changed independently."""
-        return RoleCatalog(list(self.behaviors), list(self.roles), self.next_name_id)
+        return RoleCatalog(list(self.behaviors), list(self.roles), self.next_name_id, self.facts)
 
 
 def _find_by_name(known: Sequence[Named], kind: str, name: str) -> Named:

@@ -119,6 +119,16 @@ def role_weight(role: RoleDef) -> float:
     return _MIN_WEIGHT if role.games == 0 else max(_MIN_WEIGHT, role.fitness)
 
 
+def selection_weight(role: RoleDef, config: EvolutionConfig) -> float:
+    """Return the weight with which a role is drawn under a configuration.
+
+    It is `role_weight` to the power of `selection_pressure`; 1 if selection is uniform.
+    """
+    if config.selection == "uniform":
+        return 1.0
+    return float(role_weight(role) ** config.selection_pressure)
+
+
 def pick_role_id_weighted(catalog: RoleCatalog, role_ids: Sequence[int], rng: Rng = None) -> int:
     """Draw one of several roles by weight and return its id.
 
@@ -172,7 +182,13 @@ def record_role_score(
     """
     role = catalog.roles[role_id]
     fitness = update_fitness(role, score, config.fitness_alpha)
-    updated = replace(role, fitness=fitness, games=role.games + 1, wins=role.wins + int(won))
+    updated = replace(
+        role,
+        fitness=fitness,
+        games=role.games + 1,
+        wins=role.wins + int(won),
+        own_games=role.own_games + 1,
+    )
     catalog.roles[role_id] = lock_role_name_if_fit(updated, config.lock_fitness_threshold)
     return catalog.roles[role_id]
 
@@ -199,11 +215,19 @@ def record_behavior_score(
 
 @dataclass(frozen=True)
 class AgentScore:
-    """Result of one agent in one game."""
+    """Result of one agent in one game.
+
+    Attributes:
+        role_id: Id of its role.
+        score: From 0 to 1.
+        won: Whether its team won.
+        acted: By behavior id, the ticks in which it acted; None if that is not known.
+    """
 
     role_id: int
-    score: float  # from 0 to 1
-    won: bool  # whether its team won
+    score: float
+    won: bool
+    acted: Mapping[int, int] | None = None
 
     def __post_init__(self) -> None:
         validate_score(self.score)
@@ -214,7 +238,9 @@ def record_game(
 ) -> None:
     """Update all roles and behaviors that took part in a game.
 
-    Each counts one game, however many agents played it; its score is the mean over those agents.
+    Each counts one game, however many agents played it. The score of a role is the mean over those
+    agents; that of a behavior is weighted by the ticks in which it acted for them, and one that
+    never acted is not scored. Where ticks are not known, all behaviors of a role count alike.
 
     Args:
         catalog: Its entries are replaced.
@@ -222,16 +248,22 @@ def record_game(
         config: Hyperparameters of the update.
     """
     by_role: defaultdict[int, list[AgentScore]] = defaultdict(list)
-    by_behavior: defaultdict[int, list[float]] = defaultdict(list)
+    by_behavior: defaultdict[int, list[tuple[float, int]]] = defaultdict(list)
     for agent in scores:
         by_role[agent.role_id].append(agent)
-        for behavior_id in catalog.roles[agent.role_id].behavior_ids:
-            by_behavior[behavior_id].append(agent.score)
+        acted = agent.acted
+        if acted is None:
+            acted = dict.fromkeys(catalog.roles[agent.role_id].behavior_ids, 1)
+        for behavior_id, ticks in acted.items():
+            if ticks > 0:
+                by_behavior[behavior_id].append((agent.score, ticks))
     for role_id, agents in sorted(by_role.items()):
         won = any(agent.won for agent in agents)
         record_role_score(catalog, role_id, _mean([a.score for a in agents]), won, config)
-    for behavior_id, agent_scores in sorted(by_behavior.items()):
-        record_behavior_score(catalog, behavior_id, _mean(agent_scores), config)
+    for behavior_id, credits in sorted(by_behavior.items()):
+        ticks = sum(weight for _, weight in credits)
+        score = fsum(score * weight for score, weight in credits) / ticks
+        record_behavior_score(catalog, behavior_id, min(1.0, score), config)
 
 
 def _mean(scores: list[float]) -> float:

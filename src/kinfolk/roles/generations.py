@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from itertools import combinations
 
 from kinfolk.core.errors import require
 from kinfolk.core.random import KeyedRng, fold_in
 from kinfolk.roles.catalog import RoleCatalog
-from kinfolk.roles.fitness import role_weight
+from kinfolk.roles.fitness import selection_weight
 from kinfolk.roles.model import EvolutionConfig, RoleDef
-from kinfolk.roles.operators import mutate_role, recombine_roles, reorder_role, sample_role
+from kinfolk.roles.operators import sample_role
+from kinfolk.roles.variation import breed_child
 
 _MIN_SURVIVORS = 2  # recombination needs two different parents
 _MAX_TRIES = 8  # to breed a role that is not in the pool yet
-_PARENTS, _RECOMBINE, _MUTATE, _SAMPLE, _OPERATOR, _REORDER = range(6)  # folded into a child's key
+_MIN_CHILDREN_SHARE = (
+    4  # of the pool size: so many children are bred however many roles are assigned
+)
+_PARENTS, _CHILD, _SAMPLE = range(3)  # folded into a child's key
+_RANK_BRANCH = 1 << 20  # of a generation's key; its children have those from 0 on
 
 
 def make_initial_pool(catalog: RoleCatalog, key: int, config: EvolutionConfig) -> list[int]:
@@ -37,32 +42,64 @@ def make_initial_pool(catalog: RoleCatalog, key: int, config: EvolutionConfig) -
     return pool
 
 
-def rank_pool(catalog: RoleCatalog, pool: Sequence[int]) -> list[int]:
-    """Sort role ids by fitness, best first; ties by more games, then by lower id."""
+def rank_pool(
+    catalog: RoleCatalog, pool: Sequence[int], config: EvolutionConfig, key: int = 0
+) -> list[int]:
+    """Sort role ids by fitness, best first; ties by more games, then by lower id.
+
+    Args:
+        catalog: Catalog with the roles.
+        pool: Ids of the roles.
+        config: With `selection` uniform, the order is random.
+        key: Random key of that order.
+    """
     roles = [catalog.roles[i] for i in pool]
+    if config.selection == "uniform":
+        draws = KeyedRng(key)
+        order = [(draws.randint(1 << 30), role.id) for role in sorted(roles, key=lambda r: r.id)]
+        return [role_id for _, role_id in sorted(order)]
     return [role.id for role in sorted(roles, key=lambda r: (-r.fitness, -r.games, r.id))]
 
 
 def select_survivors(
-    catalog: RoleCatalog, pool: Sequence[int], size: int, generation: int
+    catalog: RoleCatalog,
+    pool: Sequence[int],
+    size: int,
+    generation: int,
+    *,
+    config: EvolutionConfig,
+    key: int = 0,
+    assigned: Collection[int] = (),
 ) -> list[int]:
-    """Return the fittest roles of a pool, best first, and retire the others.
+    """Return the roles of a pool that survive, best first, and retire the others.
+
+    Assigned roles survive in any case; the fittest of the others fill the places that are left.
 
     Args:
         catalog: Its entries of the retired roles are replaced.
         pool: Ids of the active roles.
         size: How many survive, at least two.
         generation: Generation in which the others are retired.
+        config: `selection` is used.
+        key: Random key of a random ranking.
+        assigned: Ids of roles that agents are about to play.
     """
-    ranked = rank_pool(catalog, pool)
-    size = max(_MIN_SURVIVORS, size)
-    for retired in ranked[size:]:
-        catalog.roles[retired] = replace(catalog.roles[retired], retired=generation)
-    return ranked[:size]
+    ranked = rank_pool(catalog, pool, config, key)
+    free = [role for role in ranked if role not in assigned]
+    n_free = max(_MIN_SURVIVORS, size) - (len(ranked) - len(free))
+    retired = set(free[max(0, n_free) :])
+    for role in sorted(retired):
+        catalog.roles[role] = replace(catalog.roles[role], retired=generation)
+    return [role for role in ranked if role not in retired]
 
 
 def next_generation(
-    catalog: RoleCatalog, pool: Sequence[int], generation: int, key: int, config: EvolutionConfig
+    catalog: RoleCatalog,
+    pool: Sequence[int],
+    generation: int,
+    key: int,
+    config: EvolutionConfig,
+    assigned: Collection[int] = (),
 ) -> list[int]:
     """Select survivors, breed children, and return the ids of the new pool in ascending order.
 
@@ -74,21 +111,27 @@ def next_generation(
         generation: Number of the new generation.
         key: Random key.
         config: `generated_role_count` is the size of the new pool, half of which survives.
+        assigned: Ids of roles that survive in any case. If they are many, the pool grows, so that
+            there are always some children.
     """
     size = config.generated_role_count
-    survivors = select_survivors(catalog, pool, size // 2, generation)
+    survivors = select_survivors(
+        catalog, pool, size // 2, generation,
+        config=config, key=fold_in(key, _RANK_BRANCH), assigned=assigned,
+    )  # fmt: skip
     samples_last = KeyedRng(fold_in(key, size)).bernoulli(config.sampling_chance)
-    new_pool, n_children = list(survivors), size - len(survivors)
+    new_pool = list(survivors)
+    n_children = max(size - len(survivors), size // _MIN_CHILDREN_SHARE)
     for number in range(n_children):
         child_key = fold_in(key, number)
         if samples_last and number == n_children - 1:
             child = sample_role(catalog, fold_in(child_key, _SAMPLE), config)
         else:
-            known = {catalog.roles[i].tiers for i in new_pool}
+            known = {catalog.roles[i].genome for i in new_pool}
             for attempt in range(_MAX_TRIES):
                 try_key = fold_in(child_key, attempt)
                 child = breed_from_survivors(catalog, survivors, try_key, config)
-                if child.tiers not in known:
+                if child.genome not in known:
                     break
         new_pool.append(catalog.add_role(child, generation).id)
     return sorted(new_pool)
@@ -108,55 +151,11 @@ def breed_from_survivors(
     rng, candidates = KeyedRng(fold_in(key, _PARENTS)), list(survivors)
     parents = []
     for _ in range(2):
-        weights = [role_weight(catalog.roles[i]) for i in candidates]
+        weights = [selection_weight(catalog.roles[i], config) for i in candidates]
         chosen = rng.weighted_choice(candidates, weights)
         candidates.remove(chosen)
         parents.append(catalog.roles[chosen])
-    return mutate_or_recombine(catalog, parents[0], parents[1], key, config)
-
-
-def make_distinct_offspring(
-    catalog: RoleCatalog, role: RoleDef, mate: RoleDef, key: int, config: EvolutionConfig
-) -> RoleDef:
-    """Breed a child whose tiers differ from its parent's, if a few tries give one.
-
-    Half of the time the parent's behaviors are reordered, otherwise it is mutated or recombined.
-
-    Args:
-        catalog: Catalog with all roles.
-        role: The parent.
-        mate: The other parent, for recombination.
-        key: Random key.
-        config: Hyperparameters of the operators.
-    """
-    for attempt in range(_MAX_TRIES):
-        try_key = fold_in(key, attempt)
-        if KeyedRng(fold_in(try_key, _REORDER)).bernoulli(0.5):
-            child = reorder_role(catalog, role, fold_in(try_key, _MUTATE), config)
-        else:
-            child = mutate_or_recombine(catalog, role, mate, try_key, config)
-        if child.tiers != role.tiers:
-            break
-    return child
-
-
-def mutate_or_recombine(
-    catalog: RoleCatalog, role: RoleDef, mate: RoleDef, key: int, config: EvolutionConfig
-) -> RoleDef:
-    """Mutate a role, or recombine it with another and mutate the child, with equal probability.
-
-    Args:
-        catalog: Catalog with all behaviors.
-        role: The parent.
-        mate: The other parent, for recombination.
-        key: Random key.
-        config: Hyperparameters of the operators.
-    """
-    if KeyedRng(fold_in(key, _OPERATOR)).bernoulli(0.5):
-        return mutate_role(catalog, role, fold_in(key, _MUTATE), config)
-    child = recombine_roles(role, mate, fold_in(key, _RECOMBINE), config)
-    mutated = mutate_role(catalog, child, fold_in(key, _MUTATE), config)
-    return child if mutated.tiers == child.tiers else mutated
+    return breed_child(catalog, parents[0], parents[1], fold_in(key, _CHILD), config)
 
 
 def role_traits(role: RoleDef) -> frozenset[tuple[int, int]]:

@@ -1,4 +1,4 @@
-"""Schema and text of `role_history.json`: all roles of an evolution, their fitness and parents.
+"""Text of `role_history.json`: writing, reading and checking it, and parts of it.
 
 Behaviors are identified by name, so that a history stays valid when the catalog changes. Each line
 of the file holds one behavior or one role, so that `diff` shows which roles differ.
@@ -9,90 +9,19 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
-from typing import Any, Literal, TypeAlias
+from typing import Any
 
-from pydantic import Field, ValidationError
+from pydantic import ValidationError
 
 from kinfolk.core import errors
-from kinfolk.core.settings import Settings, validate_settings
+from kinfolk.core.settings import validate_settings
 from kinfolk.lineage.family import Family, FamilyMember
 from kinfolk.roles.catalog import RoleCatalog
-from kinfolk.roles.model import BehaviorDef, Origin, RoleDef, RoleTier, TierSelection
+from kinfolk.roles.history_schema import FORMAT, BehaviorEntry, RoleEntry, RoleHistory
+from kinfolk.roles.model import BehaviorDef, RoleDef, RoleTier, TierGuard, TierSelection
 from kinfolk.roles.teams import TeamComposition
 from kinfolk.store.files import find_line, parse_json_object
 from kinfolk.store.integrity import BLANK_CHECKSUM, CHECKSUM_FIELD, advising, seal, verify
-
-FORMAT = 2
-
-SelectionName: TypeAlias = Literal["fixed", "shuffle", "weighted"]
-
-
-class TierEntry(Settings):
-    """A tier of a role, with behaviors by name."""
-
-    behaviors: tuple[str, ...] = Field(min_length=1)
-    selection: SelectionName
-    weights: tuple[float, ...] | None = None  # per behavior, for `weighted`
-
-
-class RoleEntry(Settings):
-    """A role, its origin and its record; the fields are those of `RoleDef`."""
-
-    id: int = Field(ge=0)
-    name: str = Field(min_length=1)
-    origin: Origin
-    locked: bool
-    fitness: float = Field(ge=0.0, le=1.0)
-    games: int = Field(ge=0)
-    wins: int = Field(ge=0)
-    parents: tuple[int, ...]
-    generation: int = Field(ge=0)
-    retired: int | None
-    tiers: tuple[TierEntry, ...] = Field(min_length=1)
-
-
-class BehaviorEntry(Settings):
-    """A behavior and its record; the fields are those of `BehaviorDef`."""
-
-    name: str
-    fitness: float = Field(ge=0.0, le=1.0)
-    games: int = Field(ge=0)
-    uses: int = Field(ge=0)
-
-
-class TeamEntry(Settings):
-    """A team composition and its record; the fields are those of `TeamComposition`."""
-
-    roles: tuple[int, ...] = Field(min_length=1)
-    prior: float
-    total: float
-    games: float = Field(ge=0)
-
-
-class RoleHistory(Settings):
-    """The whole content of `role_history.json`.
-
-    Attributes:
-        format: Version of the file format.
-        sha256: Checksum of the file; null in a file that was edited by hand.
-        generation: Number of the last generation.
-        seed: Seed of the evolution.
-        games: Number of games played.
-        nextNameId: Number in the next generated name.
-        behaviors: All behaviors of the catalog.
-        roles: All roles ever created, in order of their ids.
-        teams: Team compositions of the last generation.
-    """
-
-    format: Literal[2]
-    sha256: str | None
-    generation: int = Field(ge=0)
-    seed: int = Field(ge=0)
-    games: int = Field(ge=0)
-    nextNameId: int = Field(ge=1)  # noqa: N815, as in files of cogames
-    behaviors: tuple[BehaviorEntry, ...]
-    roles: tuple[RoleEntry, ...]
-    teams: tuple[TeamEntry, ...] = ()
 
 
 def restore_history(history: RoleHistory, catalog: RoleCatalog, source: str) -> list[int]:
@@ -116,11 +45,14 @@ def restore_history(history: RoleHistory, catalog: RoleCatalog, source: str) -> 
         names = ", ".join(f"'{name}'" for name in unknown)
         problem = f"{source} names behaviors that are not registered: {names}."
         raise errors.UnknownNameError(problem + errors.format_suggestion(unknown[0], ids))
+    roles = [role_from_entry(entry, ids) for entry in history.roles]
+    for role in roles:
+        catalog.check_genes(role)
     for entry in history.behaviors:
         i = ids[entry.name]
         record = entry.model_dump(exclude={"name"})
         catalog.behaviors[i] = replace(catalog.behaviors[i], **record)
-    catalog.roles[:] = [role_from_entry(entry, ids) for entry in history.roles]
+    catalog.roles[:] = roles
     catalog.next_name_id = history.nextNameId
     return [role.id for role in catalog.roles if role.retired is None]
 
@@ -138,9 +70,12 @@ def role_from_entry(entry: RoleEntry, ids: Mapping[str, int]) -> RoleDef:
     tiers = []
     for tier in entry.tiers:
         behavior_ids = tuple(ids[name] for name in tier.behaviors)
-        tiers.append(RoleTier(behavior_ids, tier.weights, TierSelection[tier.selection.upper()]))
-    fields = entry.model_dump(exclude={"tiers", "locked"})
-    return RoleDef(tuple(tiers), locked_name=entry.locked, **fields)
+        guard = None if tier.guard is None else TierGuard(**tier.guard.model_dump())
+        selection = TierSelection[tier.selection.upper()]
+        tiers.append(RoleTier(behavior_ids, tier.weights, selection, guard))
+    fields = entry.model_dump(exclude={"tiers", "locked", "parameters"})
+    parameters = tuple(entry.parameters.items())
+    return RoleDef(tuple(tiers), locked_name=entry.locked, parameters=parameters, **fields)
 
 
 def role_ids_by_name(history: RoleHistory, names: Sequence[str]) -> list[int]:
@@ -224,7 +159,7 @@ class HistoryWriter:
             generation: Number of the last generation.
             seed: Seed of the evolution.
             games: Number of games played.
-            teams: Team compositions of the last generation.
+            teams: The best teams of the last generation, best first.
         """
         names = [behavior.name for behavior in catalog.behaviors]
         for role in catalog.roles:
@@ -256,10 +191,15 @@ def _format_role_line(role: RoleDef, names: Sequence[str]) -> str:
             "behaviors": [names[i] for i in tier.behavior_ids],
             "selection": tier.selection.name.lower(),
             "weights": tier.weights,
+            "guard": None if tier.guard is None else asdict(tier.guard),
         }
         for tier in role.tiers
     ]
-    renamed = {"locked": role.locked_name, "tiers": tiers}
+    renamed = {
+        "locked": role.locked_name,
+        "tiers": tiers,
+        "parameters": dict(role.parameters),
+    }
     fields = RoleEntry.model_fields
     return json.dumps({n: renamed[n] if n in renamed else getattr(role, n) for n in fields})
 
@@ -293,7 +233,10 @@ def parse_history(text: str, source: str) -> RoleHistory:
     data = parse_json_object(text, source)
     if data.get("format") != FORMAT:
         version = data.get("format")
-        raise errors.DamagedRunError(f"{source} has format {version}; this kinfolk reads {FORMAT}.")
+        raise errors.DamagedRunError(
+            f"{source} has format {version}; this kinfolk reads {FORMAT}, in which roles also have "
+            f"parameters, guards and games of their own. Evolve again to get such a file."
+        )
     try:
         history = validate_settings(RoleHistory, data)
     except errors.SettingsError as error:
@@ -330,6 +273,8 @@ def _find_inconsistency(history: RoleHistory, index: int, role: RoleEntry) -> st
         return f"role '{role.name}' has parents {list(role.parents)}; they must come before it."
     if duplicates:
         return f"role '{role.name}' contains '{duplicates[0]}' twice."
+    if role.own_games > role.games:
+        return f"role '{role.name}' has {role.own_games} own games of {role.games}."
     if role.wins > role.games:
         return f"role '{role.name}' has {role.wins} wins in {role.games} games."
     if role.retired is not None and role.retired > history.generation:

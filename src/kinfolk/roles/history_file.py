@@ -6,7 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from kinfolk.core.errors import KinfolkError
-from kinfolk.roles.history import RoleHistory, parse_history
+from kinfolk.roles.history import parse_history
+from kinfolk.roles.history_schema import RoleHistory
 from kinfolk.store.backups import list_backups
 from kinfolk.store.files import parse_json_object, read_text
 from kinfolk.store.integrity import advising

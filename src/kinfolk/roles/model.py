@@ -14,10 +14,13 @@ from typing import Any, ClassVar, Literal, TypeAlias
 from pydantic import Field, model_validator
 
 from kinfolk.core.errors import require
+from kinfolk.core.html_table import html_table
 from kinfolk.core.settings import Settings, setting
 
 MAX_BEHAVIORS = 12  # in one role; also the length of a program
+MAX_PARAMETERS = 20  # of all behaviors of a catalog together
 Origin: TypeAlias = Literal["manual", "sampled", "recombined", "mutated", "hybrid", "explore"]
+Relation: TypeAlias = Literal["<", ">="]
 
 
 class BehaviorSource(str):
@@ -47,6 +50,65 @@ class TierSelection(IntEnum):
 
 
 @dataclass(frozen=True)
+class BehaviorParameter:
+    """An integer that a behavior reads, and that a role may set within a range.
+
+    Attributes:
+        name: Unique name, such as `hearts_wanted`.
+        default: Value for roles that do not set it.
+        low: Lowest value that evolution gives it.
+        high: Highest value that evolution gives it.
+    """
+
+    name: str
+    default: int
+    low: int
+    high: int
+
+    def __post_init__(self) -> None:
+        limits = f"{self.low} to {self.high}, not at {self.default}"
+        in_range = self.low <= self.default <= self.high
+        require(in_range, f"The default of the parameter '{self.name}' must lie in {limits}.")
+
+
+@dataclass(frozen=True)
+class GuardFact:
+    """A number that an agent knows, which guards of tiers compare with a threshold.
+
+    Attributes:
+        name: Unique name, such as `hearts`.
+        low: Lowest threshold that evolution gives it.
+        high: Highest threshold that evolution gives it.
+        description: What the number is.
+    """
+
+    name: str
+    low: int
+    high: int
+    description: str = ""
+
+
+@dataclass(frozen=True)
+class TierGuard:
+    """A condition of a tier: its behaviors run only while a fact is below or above a threshold.
+
+    >>> str(TierGuard("hearts", "<", 2))
+    'hearts < 2'
+    """
+
+    fact: str
+    relation: Relation
+    threshold: int
+
+    def __post_init__(self) -> None:
+        known = self.relation in ("<", ">=")
+        require(known, f"A guard's relation must be '<' or '>=', not '{self.relation}'.")
+
+    def __str__(self) -> str:
+        return f"{self.fact} {self.relation} {self.threshold}"
+
+
+@dataclass(frozen=True)
 class BehaviorDef:
     """A behavior that an agent can run, and its record in past games.
 
@@ -61,8 +123,9 @@ class BehaviorDef:
         should_terminate: Hook: whether an agent that runs it must stop.
         interruptible: Whether a behavior of higher priority may interrupt it.
         fitness: Moving average of the scores of roles that contain it.
-        games: Number of games in which such a role was played.
+        games: Number of games in which it acted.
         uses: The same number, under the name of the design note.
+        parameters: Integers that it reads and that roles may set.
     """
 
     id: int
@@ -75,6 +138,7 @@ class BehaviorDef:
     fitness: float = 0.0
     games: int = 0
     uses: int = 0
+    parameters: tuple[BehaviorParameter, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -85,11 +149,13 @@ class RoleTier:
         behavior_ids: Ids of the behaviors, at least one; a list becomes a tuple.
         weights: One per behavior, from 0.001 to 1000, used with WEIGHTED only; None for equal ones.
         selection: How they are ordered when the role is assigned.
+        guard: Condition under which they run; None for always.
     """
 
     behavior_ids: tuple[int, ...]
     weights: tuple[float, ...] | None = None
     selection: TierSelection = TierSelection.FIXED
+    guard: TierGuard | None = None
 
     def __post_init__(self) -> None:
         ids = tuple(self.behavior_ids)
@@ -116,12 +182,14 @@ class RoleDef:
         id: Index in the catalog; -1 until it is added.
         origin: Operator that created it.
         locked_name: Whether it has been fit enough to keep its name, also for its mutations.
-        fitness: Moving average of its scores.
-        games: Number of games it was played in.
-        wins: Number of games won.
+        fitness: Moving average of its scores; a mutation starts with that of its parent.
+        games: Number of games in that average, including the parent's.
+        wins: Number of games won, including the parent's.
+        own_games: Number of games that this role itself was played in.
         parents: Ids of its parents.
         generation: Generation in which it was created.
         retired: Generation in which it left the pool; None while it is active.
+        parameters: Name and value of the parameters that it sets; sorted by name.
     """
 
     tiers: tuple[RoleTier, ...]
@@ -135,19 +203,37 @@ class RoleDef:
     parents: tuple[int, ...] = ()
     generation: int = 0
     retired: int | None = None
+    parameters: tuple[tuple[str, int], ...] = ()
+    own_games: int = 0
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "tiers", tuple(self.tiers))
         object.__setattr__(self, "parents", tuple(self.parents))
+        object.__setattr__(self, "parameters", tuple(sorted(dict(self.parameters).items())))
         n, role = len(self.behavior_ids), f"The role '{self.name}'"
         require(n > 0, f"{role} must hold a behavior; it has none.")
         limit = f"at most {MAX_BEHAVIORS} behaviors"
         require(n <= MAX_BEHAVIORS, f"{role} must hold {limit}, not {n}.")
 
+    def _repr_html_(self) -> str:
+        """Return the tiers as a table for a notebook; a catalog knows the names of behaviors."""
+        rows = [
+            (str(number + 1), ", ".join(map(str, tier.behavior_ids)), tier.selection.name.lower())
+            for number, tier in enumerate(self.tiers)
+        ]
+        record = f"fitness {self.fitness:.3g}, {self.games} games, {self.wins} won"
+        caption = f"Role {self.name or self.id} ({self.origin}): {record}"
+        return html_table(("tier", "behavior ids", "order"), rows, caption)
+
     @property
     def behavior_ids(self) -> tuple[int, ...]:
         """Ids of all its behaviors, tier by tier."""
         return tuple(i for tier in self.tiers for i in tier.behavior_ids)
+
+    @property
+    def genome(self) -> tuple[tuple[RoleTier, ...], tuple[tuple[str, int], ...]]:
+        """Tiers and parameters: roles with equal genomes play alike."""
+        return self.tiers, self.parameters
 
 
 def probability(default: float, description: str) -> Any:
@@ -186,6 +272,39 @@ class EvolutionConfig(Settings):
     lock_fitness_threshold: float = probability(0.7, "Fitness from which a role keeps its name.")
     team_weight: float = probability(
         0.5, "Share of the team's score in a role's score; the rest is the agent's own."
+    )
+
+    # The following operators are not in the design note; a chance of 0 switches each off.
+    recombination_chance: float = probability(
+        0.5, "Probability that a child has two parents; otherwise it is a mutation of one."
+    )
+    reorder_chance: float = probability(
+        0.0, "Probability that a child has one behavior moved to another priority."
+    )
+    insertion_chance: float = probability(
+        0.0, "Probability that a behavior is inserted into a child, at any priority."
+    )
+    deletion_chance: float = probability(0.0, "Probability that a child loses a behavior.")
+    parameter_rate: float = probability(
+        0.0, "Probability that a child has one parameter of its behaviors changed."
+    )
+    guard_rate: float = probability(
+        0.0, "Probability that a guard of a child is added, changed or removed."
+    )
+    weight_rate: float = probability(
+        0.0,
+        "Probability per tier of several behaviors that it becomes WEIGHTED, or its weights change.",
+    )
+    switch_chance: float = probability(
+        0.0, "Probability that a child plays one parent's role under a guard, else the other's."
+    )
+    selection_pressure: float = setting(
+        1.0, "Exponent of the fitness by which parents and assignments are drawn.", ge=0.0, le=100.0
+    )
+
+    selection: Literal["fitness", "uniform"] = setting(
+        "fitness",
+        "How survivors, parents and assignments are chosen; uniform is a control experiment.",
     )
 
     @model_validator(mode="after")

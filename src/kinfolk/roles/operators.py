@@ -1,15 +1,16 @@
-"""Operators that create roles: sampling, recombination, mutation, injection, hybrids.
+"""The operators of the design note: sampling, recombination, mutation, injection, hybrids.
 
 They are pure functions: the role they return has no id until it is added to a catalog. `rng` is a
-random key, or any other source that `keyed_rng.seed_from` takes; jobs pass keys, so that their
+random key, or any other source that `core.random.seed_from` takes; jobs pass keys, so that their
 results follow from their seed. The roles contain no behavior twice and keep the limits of the
 configuration.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable
 from dataclasses import replace
+from typing import Any
 
 from kinfolk.core.errors import SettingsError
 from kinfolk.core.random import KeyedRng, Rng, fold_in
@@ -71,8 +72,12 @@ def recombine_roles(
 ) -> RoleDef:
     """Return a child with the first tiers of one parent and the last tiers of another.
 
+    Each cut lies before, between or after the tiers, as in tribal-village, so that a child may
+    have all tiers of one parent and none of the other. Without any, it has the first of the left.
+    A parameter that both parents set comes from either.
+
     Args:
-        left: The parent that gives the first tiers, at least one.
+        left: The parent that gives the first tiers, possibly none.
         right: The parent that gives the last tiers, possibly none.
         rng: Random key or generator; None draws differently each time.
         config: Limits of the number and size of tiers.
@@ -83,11 +88,20 @@ def recombine_roles(
     if left.id == right.id and left.id >= 0:
         raise SettingsError(f"Two different parents are needed; both are '{left.name}'.")
     draws = KeyedRng(rng)
-    left_end = 1 + draws.randint(len(left.tiers))
+    left_end = draws.randint(len(left.tiers) + 1)
     right_start = draws.randint(len(right.tiers) + 1)
-    tiers = enforce_caps([*left.tiers[:left_end], *right.tiers[right_start:]], config)
+    tiers = [*left.tiers[:left_end], *right.tiers[right_start:]] or [left.tiers[0]]
+    parameters = dict(right.parameters)
+    for name, value in left.parameters:
+        if name not in parameters or draws.bernoulli(0.5):
+            parameters[name] = value
     parents = tuple(parent.id for parent in (left, right) if parent.id >= 0)
-    return RoleDef(tiers, origin="recombined", parents=parents)
+    return RoleDef(
+        enforce_caps(tiers, config),
+        origin="recombined",
+        parents=parents,
+        parameters=tuple(parameters.items()),
+    )
 
 
 def enforce_caps(tiers: Iterable[RoleTier], config: EvolutionConfig) -> tuple[RoleTier, ...]:
@@ -110,7 +124,7 @@ def enforce_caps(tiers: Iterable[RoleTier], config: EvolutionConfig) -> tuple[Ro
         ids = tuple(tier.behavior_ids[i] for i in positions)
         weights = None if tier.weights is None else tuple(tier.weights[i] for i in positions)
         seen.update(ids)
-        result.append(RoleTier(ids, weights, tier.selection))
+        result.append(replace(tier, behavior_ids=ids, weights=weights))
     return tuple(result)
 
 
@@ -146,6 +160,8 @@ def mutate_role(
 def as_mutation(catalog: RoleCatalog, role: RoleDef, tiers: tuple[RoleTier, ...]) -> RoleDef:
     """Return a mutation of a role: other tiers, the same record, and its name if that is locked.
 
+    The record is a prior: the mutation has no games of its own yet.
+
     Args:
         catalog: Catalog with the names in use.
         role: The parent.
@@ -153,9 +169,8 @@ def as_mutation(catalog: RoleCatalog, role: RoleDef, tiers: tuple[RoleTier, ...]
     """
     name = next_descendant_name(catalog, role.name) if role.locked_name else ""
     parents = (role.id,) if role.id >= 0 else role.parents
-    return replace(
-        role, id=-1, name=name, tiers=tiers, origin="mutated", parents=parents, retired=None
-    )
+    fresh: dict[str, Any] = {"id": -1, "own_games": 0, "retired": None}
+    return replace(role, **fresh, name=name, tiers=tiers, origin="mutated", parents=parents)
 
 
 def inject_behavior(
@@ -179,7 +194,7 @@ def inject_behavior(
     if size >= config.max_tier_size or total >= config.max_behaviors_per_role:
         first = replace_behavior(first, size - 1, new)
     else:
-        first = _insert_behavior(first, size, new)
+        first = insert_behavior(first, size, new)
     return replace(role, tiers=(first, *role.tiers[1:]))
 
 
@@ -193,6 +208,21 @@ def replace_behavior(tier: RoleTier, position: int, behavior_id: int) -> RoleTie
     """
     ids = tier.behavior_ids
     return replace(tier, behavior_ids=(*ids[:position], behavior_id, *ids[position + 1 :]))
+
+
+def insert_behavior(tier: RoleTier, position: int, behavior: int) -> RoleTier:
+    """Return a tier with a behavior inserted at a position; in a weighted tier its weight is 1.
+
+    Args:
+        tier: The tier to change; it is copied.
+        position: Position in the tier, from 0.
+        behavior: Id of the new behavior.
+    """
+    ids, weights = tier.behavior_ids, tier.weights
+    if weights is not None:
+        weights = (*weights[:position], 1.0, *weights[position:])
+    new_ids = (*ids[:position], behavior, *ids[position:])
+    return replace(tier, behavior_ids=new_ids, weights=weights)
 
 
 def next_descendant_name(catalog: RoleCatalog, name: str) -> str:
@@ -227,9 +257,9 @@ def make_hybrid(
         config: Probabilities of mutation and injection, and limits of tiers.
     """
     mutated, injected = draw_hybrid_operators(key, config)
-    if left.tiers == right.tiers:
+    if left.genome == right.genome:
         parents = tuple(dict.fromkeys(p.id for p in (left, right) if p.id >= 0))
-        child = RoleDef(left.tiers, parents=parents)
+        child = RoleDef(left.tiers, parents=parents, parameters=left.parameters)
     else:
         child = recombine_roles(left, right, fold_in(key, _RECOMBINE), config)
     if mutated:
@@ -237,85 +267,3 @@ def make_hybrid(
     if injected:
         child = inject_behavior(catalog, child, fold_in(key, _INJECT), config)
     return replace(child, origin="hybrid")
-
-
-def reorder_role(catalog: RoleCatalog, role: RoleDef, key: int, config: EvolutionConfig) -> RoleDef:
-    """Return a copy of a role in which one behavior has moved to another priority.
-
-    Mutation replaces behaviors and recombination cuts between tiers, but neither moves a behavior
-    up or down. The copy counts as a mutation, with the parent's fitness, games and wins. A role of
-    one behavior has no other order; its copy has the same tiers.
-
-    Args:
-        catalog: Catalog with the names in use.
-        role: The role to reorder.
-        key: Random key.
-        config: Limits of the number and size of tiers.
-    """
-    orders = list(dict.fromkeys(_iterate_single_moves(role.tiers, config)))
-    tiers = KeyedRng(key).choice(orders) if orders else role.tiers
-    return as_mutation(catalog, role, enforce_caps(tiers, config))
-
-
-def _iterate_single_moves(
-    tiers: tuple[RoleTier, ...], config: EvolutionConfig
-) -> Iterator[tuple[RoleTier, ...]]:
-    """Yield every order that one move gives: within a tier, to another tier, or to a new one."""
-    for i, tier in enumerate(tiers):
-        for position, behavior in enumerate(tier.behavior_ids):
-            shorter = _remove_behavior(tier, position)
-            others = [*tiers[:i], *([shorter] if shorter else []), *tiers[i + 1 :]]
-            for moved in _iterate_insertions(others, behavior, config):
-                if _make_priority_key(moved) != _make_priority_key(tiers):
-                    yield moved
-
-
-def _iterate_insertions(
-    tiers: Sequence[RoleTier], behavior: int, config: EvolutionConfig
-) -> Iterator[tuple[RoleTier, ...]]:
-    """Yield the tiers with a behavior inserted at every possible position.
-
-    Args:
-        tiers: Tiers without the behavior.
-        behavior: Id of the behavior.
-        config: Limits of the number and size of tiers.
-    """
-    if len(tiers) < config.max_tiers:
-        for i in range(len(tiers) + 1):
-            yield (*tiers[:i], RoleTier((behavior,)), *tiers[i:])
-    for i, tier in enumerate(tiers):
-        if len(tier.behavior_ids) < config.max_tier_size:
-            for position in range(len(tier.behavior_ids) + 1):
-                yield (*tiers[:i], _insert_behavior(tier, position, behavior), *tiers[i + 1 :])
-
-
-def _remove_behavior(tier: RoleTier, position: int) -> RoleTier | None:
-    """Return a tier without the behavior at a position; None if it has no other."""
-    ids, weights = list(tier.behavior_ids), tier.weights
-    del ids[position]
-    if weights is not None:
-        weights = (*weights[:position], *weights[position + 1 :])
-    return replace(tier, behavior_ids=tuple(ids), weights=weights) if ids else None
-
-
-def _insert_behavior(tier: RoleTier, position: int, behavior: int) -> RoleTier:
-    """Return a tier with a behavior inserted at a position; in a weighted tier its weight is 1."""
-    ids, weights = tier.behavior_ids, tier.weights
-    if weights is not None:
-        weights = (*weights[:position], 1.0, *weights[position:])
-    new_ids = (*ids[:position], behavior, *ids[position:])
-    return replace(tier, behavior_ids=new_ids, weights=weights)
-
-
-def _make_priority_key(tiers: Sequence[RoleTier]) -> list[tuple[int, ...]]:
-    """Return a form that is equal for tiers which lead to the same programs.
-
-    The order within a tier matters only if it is FIXED.
-    """
-    ranks: list[tuple[int, ...]] = []
-    for tier in tiers:
-        if tier.selection == TierSelection.FIXED or len(tier.behavior_ids) == 1:
-            ranks.extend((behavior,) for behavior in tier.behavior_ids)
-        else:
-            ranks.append(tuple(sorted(tier.behavior_ids)))
-    return ranks

@@ -16,28 +16,53 @@ from kinfolk.core.arrays import Arrays, Ints
 from kinfolk.core.jit import inline, kernel
 from kinfolk.core.random import Rng, fold_in, randint, seed_from
 from kinfolk.roles.catalog import RoleCatalog
-from kinfolk.roles.model import MAX_BEHAVIORS, BehaviorDef, RoleDef, RoleTier, TierSelection
+from kinfolk.roles.model import (
+    MAX_BEHAVIORS,
+    MAX_PARAMETERS,
+    BehaviorDef,
+    Relation,
+    RoleDef,
+    RoleTier,
+    TierGuard,
+    TierSelection,
+)
 
 Programs: TypeAlias = npt.NDArray[np.int16]
 _FIXED, _WEIGHTED = int(TierSelection.FIXED), int(TierSelection.WEIGHTED)
 _WEIGHT_UNIT = 1000  # weights are integers (thousandths), whose sums are exact on every machine
 
 
+NO_VALUE = -1  # in `RoleTables.parameters`: the role does not set the parameter
+
+
 class RoleTables(NamedTuple):
-    """Roles as arrays `[roles, 12]`, one column per behavior, tier by tier."""
+    """Roles as arrays; the first six are `[roles, 12]`, a column per behavior, tier by tier."""
 
     behaviors: Programs  # behavior ids, -1 after the last
     tier: npt.NDArray[np.int16]  # index of the behavior's tier
     weight: npt.NDArray[np.int32]  # thousandths; used with WEIGHTED only
     mode: npt.NDArray[np.int16]  # `TierSelection` of the behavior's tier
+    guard: npt.NDArray[np.int16]  # 1 + 2 * index of the fact, 1 more for `>=`; 0 without a guard
+    threshold: npt.NDArray[np.int32]  # of the guard
+    parameters: npt.NDArray[np.int32]  # [roles, 20], by the catalog's order, or NO_VALUE
 
 
-def role_tables(roles: Sequence[RoleDef]) -> RoleTables:
-    """Convert roles to tables, with one row per role in the given order."""
+def role_tables(roles: Sequence[RoleDef], catalog: RoleCatalog | None = None) -> RoleTables:
+    """Convert roles to tables, with one row per role in the given order.
+
+    Args:
+        roles: The roles.
+        catalog: Catalog with the facts and parameters that they name; roles without guards and
+            parameters need none.
+    """
     shape = (len(roles), MAX_BEHAVIORS)
-    tier_index, mode = np.zeros((2, *shape), np.int16)
-    tables = RoleTables(np.full(shape, -1, np.int16), tier_index, np.ones(shape, np.int32), mode)
+    tier_index, mode, guard = np.zeros((3, *shape), np.int16)
+    weight, threshold = np.ones(shape, np.int32), np.zeros(shape, np.int32)
+    parameters = np.full((len(roles), MAX_PARAMETERS), NO_VALUE, np.int32)
+    behaviors = np.full(shape, -1, np.int16)
+    tables = RoleTables(behaviors, tier_index, weight, mode, guard, threshold, parameters)
     for row, role in enumerate(roles):
+        _write_genes(tables, row, role, catalog or RoleCatalog())
         start = 0
         for number, tier in enumerate(role.tiers):
             end = start + len(tier.behavior_ids)
@@ -52,14 +77,33 @@ def role_tables(roles: Sequence[RoleDef]) -> RoleTables:
     return tables
 
 
+def _write_genes(tables: RoleTables, row: int, role: RoleDef, catalog: RoleCatalog) -> None:
+    """Write the guards and parameters of a role into a row of tables."""
+    catalog.check_genes(role)
+    facts = [fact.name for fact in catalog.facts]
+    names = [parameter.name for parameter in catalog.parameters]
+    for name, value in role.parameters:
+        tables.parameters[row, names.index(name)] = value
+    start = 0
+    for tier in role.tiers:
+        end = start + len(tier.behavior_ids)
+        if tier.guard is not None:
+            code = 1 + 2 * facts.index(tier.guard.fact) + int(tier.guard.relation == ">=")
+            tables.guard[row, start:end] = code
+            tables.threshold[row, start:end] = tier.guard.threshold
+        start = end
+
+
 def tables_from_arrays(arrays: Arrays) -> RoleTables:
     """Build tables from arrays by name, as they are stored in snapshots and policy files."""
-    return RoleTables(arrays["behaviors"], arrays["tier"], arrays["weight"], arrays["mode"])
+    return RoleTables(**{name: arrays[name] for name in RoleTables._fields})
 
 
 @inline
 def write_program(tables: RoleTables, role: int, key: Any, out: Any) -> None:
     """Write the program of one role: its tiers in order, each ordered by its selection mode.
+
+    A tier's behaviors stay in its columns, so that its guard is found at the same positions.
 
     Args:
         tables: Roles; only read.
@@ -179,7 +223,7 @@ def materialize_role_behaviors(
     return [catalog.behaviors[i] for i in out.tolist() if i >= 0]
 
 
-def role_from_tables(tables: RoleTables, row: int) -> RoleDef:
+def role_from_tables(tables: RoleTables, row: int, catalog: RoleCatalog | None = None) -> RoleDef:
     """Convert a row of tables to a role without name and record.
 
     Weights are restored, rounded to thousandths, for WEIGHTED tiers only.
@@ -187,7 +231,13 @@ def role_from_tables(tables: RoleTables, row: int) -> RoleDef:
     Args:
         tables: Roles as arrays.
         row: Row of the role in the tables.
+        catalog: Catalog that names facts and parameters; as for `role_tables`.
     """
+    facts = catalog.facts if catalog else ()
+    values = zip(
+        catalog.parameters if catalog else (), tables.parameters[row].tolist(), strict=False
+    )
+    parameters = tuple((p.name, value) for p, value in values if value != NO_VALUE)
     size = int((tables.behaviors[row] >= 0).sum())
     tiers = []
     for number in dict.fromkeys(tables.tier[row, :size].tolist()):
@@ -196,5 +246,8 @@ def role_from_tables(tables: RoleTables, row: int) -> RoleDef:
         selection = TierSelection(int(tables.mode[row, columns[0]]))
         weights = tuple(int(tables.weight[row, i]) / _WEIGHT_UNIT for i in columns)
         is_weighted = selection == TierSelection.WEIGHTED
-        tiers.append(RoleTier(ids, weights if is_weighted else None, selection))
-    return RoleDef(tuple(tiers))
+        code, threshold = (int(t[row, columns[0]]) for t in (tables.guard, tables.threshold))
+        relation: Relation = ">=" if code % 2 == 0 else "<"
+        guard = TierGuard(facts[(code - 1) // 2].name, relation, threshold) if code else None
+        tiers.append(RoleTier(ids, weights if is_weighted else None, selection, guard))
+    return RoleDef(tuple(tiers), parameters=parameters)

@@ -1,22 +1,24 @@
-"""Team compositions, one role per agent, and their evolution together with that of the roles."""
+"""Teams: assignments of living roles to the agents of a team, and how new ones are proposed.
+
+A team is no individual of its own: only the coordinator creates and retires roles. New teams are
+those that scored best with one or two changes: a new role in the place of its parent, a role for
+another agent, another living role, or a crossover with another team.
+"""
 
 from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from kinfolk.core.random import KeyedRng, fold_in
 from kinfolk.roles.catalog import RoleCatalog
-from kinfolk.roles.coordinator import EvolutionaryRoleCoordinator
-from kinfolk.roles.generations import make_distinct_offspring
+from kinfolk.roles.contribution import Contributions
+from kinfolk.roles.fitness import selection_weight
+from kinfolk.roles.model import EvolutionConfig
 
-# Weight of the prior in a team's fitness, in games (shrinkage). About the variance of a game
-# (18 million, in CogsGuard) over that between teams (some millions): see docs/roles.md.
-PRIOR_GAMES = 6
-
-# Weight of past games per generation: opponents change, and lucky scores fade.
-SCORE_DECAY = 0.9
+_ONE_AGENT = 0.25  # probability that a new role replaces its parent for one agent, not for all
+_SHIFT_ALL = 0.3  # probability that all agents of a role take over another role, not one
 
 # Whether the first role may replace the second in a team.
 MayReplace = Callable[[int, int], bool]
@@ -30,41 +32,26 @@ def allow_any(new_role: int, old_role: int) -> bool:
 
 @dataclass(frozen=True)
 class TeamComposition:
-    """The roles of a team and its record in past games.
+    """The roles of a team and its estimated score.
 
     Attributes:
         roles: One role id per agent, in ascending order.
-        prior: Expected score before it has played: the mean fitness of its generation's survivors.
-        total: Sum of its scores (points, or the margin over the opponent), older ones decayed.
-        games: Number of its games, older ones decayed.
+        value: Estimated score per game; see `contribution`.
+        games: Number of its games.
     """
 
     roles: tuple[int, ...]
-    prior: float = 0.0
-    total: float = 0.0
-    games: float = 0.0
-
-    @property
-    def fitness(self) -> float:
-        """Mean score per game, shrunk towards the prior while games are few.
-
-        Otherwise the luckiest of many new teams would be selected.
-        """
-        return (self.prior * PRIOR_GAMES + self.total) / (PRIOR_GAMES + self.games)
-
-    def with_games(self, margins: Sequence[float]) -> TeamComposition:
-        """Return the composition with the scores of one more generation; older scores decay."""
-        total = self.total * SCORE_DECAY + sum(margins)
-        return replace(self, total=total, games=self.games * SCORE_DECAY + len(margins))
+    value: float = 0.0
+    games: int = 0
 
     def with_roles(self, roles: Sequence[int]) -> TeamComposition:
-        """Return a new composition with these role ids, sorted, and without prior or games."""
+        """Return a new composition with these role ids, sorted, that has not played."""
         return TeamComposition(tuple(sorted(roles)))
 
 
 def rank_teams(teams: Sequence[TeamComposition]) -> list[TeamComposition]:
-    """Sort teams by fitness, best first; ties by more games, then by role ids."""
-    return sorted(teams, key=lambda team: (-team.fitness, -team.games, team.roles))
+    """Sort teams by value, best first; ties by more games, then by role ids."""
+    return sorted(teams, key=lambda team: (-team.value, -team.games, team.roles))
 
 
 def replace_parent(
@@ -93,7 +80,7 @@ def replace_parent(
     parents = [r for r in dict.fromkeys(replaceable) if r in catalog.roles[role_id].parents]
     replaced = rng.choice(parents or replaceable)
     agents = [agent for agent, role in enumerate(roles) if role == replaced]
-    if rng.bernoulli(0.5):
+    if rng.bernoulli(_ONE_AGENT):
         agents = agents[:1]
     return team.with_roles([role_id if i in agents else role for i, role in enumerate(roles)])
 
@@ -119,9 +106,10 @@ def replace_one_role(
 def shift_roles(
     team: TeamComposition, key: int, may_replace: MayReplace = allow_any
 ) -> TeamComposition:
-    """Return a child in which one agent gets the role of another: the same roles in other numbers.
+    """Return a child in which agents get the role of another: the same roles in other numbers.
 
-    If no such change is possible, the child has the roles of the team.
+    One agent gets it, or all agents that had the same role. If no such change is possible, the child
+    has the roles of the team.
 
     Args:
         team: The parent team.
@@ -132,7 +120,11 @@ def shift_roles(
     pairs = itertools.product(enumerate(roles), distinct)
     changes = [(i, new) for (i, old), new in pairs if new != old and may_replace(new, old)]
     if changes:
-        agent, new = KeyedRng(key).choice(changes)
+        rng = KeyedRng(key)
+        agent, new = rng.choice(changes)
+        old = roles[agent]
+        if rng.bernoulli(_SHIFT_ALL):
+            roles = [new if role == old else role for role in roles]
         roles[agent] = new
     return team.with_roles(roles)
 
@@ -159,140 +151,121 @@ def crossover_teams(
     return team.with_roles(roles)
 
 
-_MAX_TRIES = 6  # to breed a team that does not exist yet
-_OPERATOR, _CHANGE, _DRAW = range(3)  # folded into a child's key
-
-# Operators that create teams, by weight: put in an unplayed role, breed a variant of one of the
-# team's roles, shift numbers between its roles, cross two teams, or draw a role from the pool.
-_OPERATOR_WEIGHTS = {"newborn": 2.0, "variant": 6.0, "shift": 2.0, "cross": 2.0, "draw": 1.0}
-
-
-def next_teams(
-    coordinator: EvolutionaryRoleCoordinator,
-    teams: Sequence[TeamComposition],
-    size: int,
-    n_survivors: int,
-    newborns: Sequence[int],
-    breed: bool,
-    key: int,
-    may_replace: MayReplace = allow_any,
-) -> list[TeamComposition]:
-    """Return the next generation of teams: the best ones, and children of theirs.
-
-    The prior of a child is the mean fitness of the survivors. Roles that are bred for it enter the
-    pool. A newborn role that may replace no other stays in the pool unplayed, as a possible parent.
-
-    Args:
-        coordinator: Pool and catalog of the roles; roles may be added.
-        teams: The last generation, with the scores of its games.
-        size: Number of teams in the next generation.
-        n_survivors: How many of the best teams survive; of equal teams only the fittest.
-        newborns: Ids of roles that have not been played, to be tried in this order.
-        breed: Whether roles may be bred for teams.
-        key: Random key.
-        may_replace: Which role may replace which in a child.
-    """
-    distinct: dict[tuple[int, ...], TeamComposition] = {}
-    for team in rank_teams(teams):
-        distinct.setdefault(team.roles, team)
-    survivors = list(distinct.values())[:n_survivors]
-    prior = sum(team.fitness for team in survivors) / len(survivors)
-    played = sorted({role for team in survivors for role in team.roles})
-    # A newborn that may replace no role would block those after it.
-    waiting = [i for i in newborns if any(may_replace(i, role) for role in played)]
-    breeder = _TeamBreeder(coordinator, survivors, breed, may_replace)
-    next_generation = list(survivors)
-    for number in range(size - len(survivors)):
-        known = {team.roles for team in next_generation}
-        child_key = fold_in(key, number)
-        for attempt in range(_MAX_TRIES):
-            child = breeder.breed_child(waiting, fold_in(child_key, attempt))
-            if child.roles not in known:
-                break
-        else:
-            child = breeder.find_unknown_team(known, child_key)
-        waiting = [role for role in waiting if role not in child.roles]
-        next_generation.append(replace(child, prior=prior))
-    return next_generation
+_MAX_TRIES = 6  # to propose a team that does not exist yet
+_SECOND_CHANGE = 0.4  # probability that a proposed team differs from its parent in two ways
+_PARENT_DECAY = 0.7  # weight of each parent team relative to the next better one
+_OPERATORS = {"shift": 2.0, "draw": 2.0, "cross": 1.0}  # weights of the changes besides new roles
 
 
 @dataclass(frozen=True)
-class _TeamBreeder:
-    """Breeds children of the surviving teams.
+class TeamProposer:
+    """Proposes teams of living roles.
 
     Attributes:
-        coordinator: Pool and catalog of the roles; roles may be added.
-        survivors: Possible parents, best first.
-        breed: Whether roles may be bred for a child.
+        catalog: Catalog with the roles.
+        pool: Ids of the living roles.
+        parents: Teams to start from, best first.
+        config: How roles are drawn.
+        contributions: Estimated effects, by which one team is composed.
         may_replace: Which role may replace which.
     """
 
-    coordinator: EvolutionaryRoleCoordinator
-    survivors: Sequence[TeamComposition]
-    breed: bool
-    may_replace: MayReplace
+    catalog: RoleCatalog
+    pool: Sequence[int]
+    parents: Sequence[TeamComposition]
+    config: EvolutionConfig
+    contributions: Contributions
+    may_replace: MayReplace = allow_any
 
-    def breed_child(self, waiting: Sequence[int], key: int) -> TeamComposition:
-        """Breed a child by an operator drawn by weight.
+    def propose(self, n_teams: int, new_roles: Sequence[int], key: int) -> list[TeamComposition]:
+        """Return teams that are not among the parents, with every new role in one of them.
 
         Args:
-            waiting: Ids of newborn roles that have not been tried.
+            n_teams: Number of teams; if there are more new roles, each still gets a team.
+            new_roles: Ids of roles that have not played.
             key: Random key.
         """
-        rng = KeyedRng(fold_in(key, _OPERATOR))
-        change_key, draw_key = fold_in(key, _CHANGE), fold_in(key, _DRAW)
-        possible = {"newborn": bool(waiting), "variant": self.breed}
-        operators = [name for name in _OPERATOR_WEIGHTS if possible.get(name, True)]
-        operator = rng.weighted_choice(operators, [_OPERATOR_WEIGHTS[name] for name in operators])
-        # The best has twice the weight of the second, and so on.
-        weights = [0.5**rank for rank in range(len(self.survivors))]
-        parent = rng.weighted_choice(self.survivors, weights)
-        if operator == "newborn":
-            return self._replace_parent(parent, waiting[0], change_key)
-        if operator == "variant":
-            return self._replace_by_variant(parent, change_key, draw_key)
-        if operator == "draw":
-            drawn = self.coordinator.draw_role(draw_key)
-            return replace_one_role(parent, drawn, change_key, self.may_replace)
-        if operator == "cross" and len(self.survivors) > 1:
-            other = rng.choice(self.survivors)
-            return crossover_teams(parent, other, change_key, self.may_replace)
-        return shift_roles(parent, change_key, self.may_replace)
+        known = {team.roles for team in self.parents}
+        waiting = [role for role in new_roles if self._has_place(role)]
+        proposed: list[TeamComposition] = []
+        if self.config.selection == "fitness" and self.contributions.roles:
+            best = self.compose_by_contribution()
+            if best.roles not in known:
+                proposed.append(best)
+        while len(proposed) < n_teams or waiting:
+            known |= {team.roles for team in proposed}
+            child_key = fold_in(key, len(proposed))
+            new_role = waiting.pop(0) if waiting else None
+            for attempt in range(_MAX_TRIES):
+                team = self._change(new_role, fold_in(child_key, attempt))
+                if team.roles not in known:
+                    break
+            else:
+                if new_role is None:
+                    break  # so few teams are possible that none is left
+            proposed.append(team)
+        return proposed
 
-    def _replace_parent(self, team: TeamComposition, role_id: int, key: int) -> TeamComposition:
-        """Return a child of a team in which a new role replaces its parent."""
-        return replace_parent(self.coordinator.catalog, team, role_id, key, self.may_replace)
+    def compose_by_contribution(self) -> TeamComposition:
+        """Return the best parent after the single replacement that promises most, if one does."""
+        best = self.parents[0]
+        played = [role for role in self.pool if role in self.contributions.roles]
+        candidates = [best.roles]
+        for agent, role in itertools.product(range(len(best.roles)), played):
+            if role != best.roles[agent] and self.may_replace(role, best.roles[agent]):
+                changed = (*best.roles[:agent], role, *best.roles[agent + 1 :])
+                candidates.append(tuple(sorted(changed)))
+        effects = self.contributions.roles
+        value = {team: sum(effects.get(role, 0.0) for role in team) for team in candidates}
+        return TeamComposition(max(sorted(value), key=lambda team: value[team]))
 
-    def _replace_by_variant(
-        self, parent: TeamComposition, key: int, draw_key: int
+    def _has_place(self, role: int) -> bool:
+        """Return whether a role may replace any role of the parents."""
+        return any(self.may_replace(role, other) for team in self.parents for other in team.roles)
+
+    def _change(self, new_role: int | None, key: int) -> TeamComposition:
+        """Return a parent with one or two changes, the first of which places a new role, if any."""
+        draws = KeyedRng(key)
+        weights = [_PARENT_DECAY**rank for rank in range(len(self.parents))]
+        if self.config.selection == "uniform":
+            weights = [1.0] * len(self.parents)
+        team = draws.weighted_choice(self.parents, weights)
+        if new_role is not None:
+            fitting = [t for t in self.parents if self._may_enter(new_role, t)]
+            ancestors = set(self.catalog.roles[new_role].parents)
+            related = [t for t in fitting if ancestors & set(t.roles)]
+            team = team if team in (related or fitting) else (related or fitting)[0]
+            team = replace_parent(self.catalog, team, new_role, fold_in(key, 0), self.may_replace)
+            if draws.bernoulli(_SECOND_CHANGE):
+                team = self._vary(team, draws, fold_in(key, 1), kept_role=new_role)
+            return team
+        team = self._vary(team, draws, fold_in(key, 2))
+        if draws.bernoulli(_SECOND_CHANGE):
+            team = self._vary(team, draws, fold_in(key, 3))
+        return team
+
+    def _may_enter(self, role: int, team: TeamComposition) -> bool:
+        """Return whether a role may replace one of a team."""
+        return any(self.may_replace(role, other) for other in team.roles)
+
+    def _vary(
+        self, team: TeamComposition, draws: KeyedRng, key: int, kept_role: int | None = None
     ) -> TeamComposition:
-        """Breed a variant of a random role of a team and put it in that role's place.
+        """Return a team with one change that needs no new role, and that keeps one role, if given."""
+        operator = draws.weighted_choice(list(_OPERATORS), list(_OPERATORS.values()))
+        if operator == "cross" and len(self.parents) > 1:
+            other = draws.choice(self.parents)
+            changed = crossover_teams(team, other, key, self.may_replace)
+        elif operator == "draw":
+            played = [i for i in self.pool if self.catalog.roles[i].own_games > 0] or self.pool
+            weights = [selection_weight(self.catalog.roles[i], self.config) for i in played]
+            drawn = draws.weighted_choice(played, weights)
+            changed = replace_one_role(team, drawn, key, self.may_replace)
+        else:
+            changed = shift_roles(team, key, self.may_replace)
+        return changed if kept_role is None or kept_role in changed.roles else team
 
-        Roles are drawn uniformly, so that also role types that score little themselves improve.
 
-        Args:
-            parent: The parent team.
-            key: Random key of the role and its variant.
-            draw_key: Random key of the mate and of the replacement.
-        """
-        coordinator, catalog = self.coordinator, self.coordinator.catalog
-        role = catalog.roles[KeyedRng(key).choice(parent.roles)]
-        others = [i for i in {*coordinator.pool, *parent.roles} if i != role.id]
-        mate = catalog.roles[KeyedRng(draw_key).choice(sorted(others))]
-        offspring = make_distinct_offspring(catalog, role, mate, key, coordinator.config)
-        return self._replace_parent(parent, coordinator.add_to_pool(offspring).id, draw_key)
-
-    def find_unknown_team(self, known: Collection[tuple[int, ...]], key: int) -> TeamComposition:
-        """Return a team not in `known`, made of a survivor and a role of the pool; else a survivor.
-
-        Args:
-            known: Sorted role ids of the teams that exist.
-            key: Random key.
-        """
-        children = {}
-        for parent in self.survivors:
-            for role in self.coordinator.pool:
-                child = replace_one_role(parent, role, fold_in(key, role), self.may_replace)
-                if child.roles not in known:
-                    children[child.roles] = child
-        return KeyedRng(key).choice(list(children.values()) or self.survivors)
+def assigned_roles(teams: Collection[TeamComposition]) -> set[int]:
+    """Return the ids of all roles of some teams."""
+    return {role for team in teams for role in team.roles}

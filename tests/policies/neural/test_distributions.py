@@ -29,7 +29,17 @@ def drawn(mean, log_std, squashed, count=40_000, greedy=False):
     numbers, log_prob = np.zeros((count, 1)), np.zeros(count, np.float32)
     ranges = np.array([[1.0, 3.0]])
     sample_numbers(
-        outputs, np.array([0]), ranges, 0, keys_of(count), greedy, squashed, numbers, log_prob
+        outputs,
+        np.array([0]),
+        ranges,
+        0,
+        keys_of(count),
+        greedy,
+        squashed,
+        0.0,
+        np.zeros((count, 1), np.float32),
+        numbers,
+        log_prob,
     )
     return outputs, numbers, log_prob
 
@@ -168,3 +178,50 @@ def test_distributions_that_do_not_fit_are_refused():
         f"World {unbounded.world} has no bounds for action_0, and a squashed distribution needs "
         f"them. Use distribution = 'gaussian'."
     )
+
+
+@pytest.mark.parametrize("correlation", [0.0, 0.5, 0.9])
+def test_noise_is_correlated_from_step_to_step_and_each_action_keeps_its_distribution(correlation):
+    count, steps = 200, 100
+    outputs = np.tile(np.array([[0.2, -0.5]], np.float32), (count, 1))
+    noise = np.zeros((count, 1), np.float32)
+    drawn = np.zeros((steps, count, 1))
+    densities = np.zeros((steps, count), np.float32)
+    for step in range(steps):
+        keys = np.array([fold_in(seed_key(step), i) for i in range(count)])
+        sample_numbers(
+            outputs, np.array([0]), np.array([[0.0, 1.0]]), 0, keys, False, False, correlation,
+            noise, drawn[step], densities[step],
+        )  # fmt: skip
+    deviations = (drawn[..., 0] - 0.2) / np.exp(-0.5)
+    for part in (deviations[0], deviations):
+        assert part.mean() == pytest.approx(0.0, abs=0.2)
+        assert part.std() == pytest.approx(1.0, abs=0.12), "from the first action on"
+    measured = np.corrcoef(deviations[:-1].ravel(), deviations[1:].ravel())[0, 1]
+    assert measured == pytest.approx(correlation, abs=0.03)
+    expected = -0.5 * deviations**2 + 0.5 - 0.5 * np.log(2.0 * np.pi)
+    assert np.allclose(densities, expected, atol=1e-4)
+
+
+def test_training_explores_with_correlated_noise_and_resumes_with_it():
+    def collect(correlation, updates=2):
+        with kf.Trainer(
+            "gym:Pendulum-v1", worlds=4, rollout_length=40, ppo={"noise_correlation": correlation}
+        ) as trainer:
+            for _ in range(updates):
+                rollout = trainer.collect()
+        return rollout.slots["main"], trainer
+
+    for correlation in (0.0, 0.9):
+        rows, trainer = collect(correlation)
+        net = trainer.state.learners["main"].policy
+        logits, _, _ = net.evaluate(rows["observations"], rows["group"], None)
+        noise = (rows["action"].view(np.float64)[:, 0] / 2.0 - logits[:, 0]) / np.exp(logits[:, 1])
+        by_world = noise.reshape(40, 4)
+        measured = np.corrcoef(by_world[:-1].ravel(), by_world[1:].ravel())[0, 1]
+        assert measured == pytest.approx(correlation, abs=0.2)
+        assert np.allclose(
+            rows["log_prob"], trainer.state.learners["main"]._compute_log_prob(rows), atol=1e-4
+        )
+        has_noise = any("noise" in name for name in trainer.state.rollout_states[0])
+        assert has_noise == (correlation > 0.0), "kept between rollouts, and in checkpoints"

@@ -20,22 +20,51 @@ from kinfolk.policies.neural.export import (
     require_exportable,
 )
 from kinfolk.policies.resolve import resolve
+from kinfolk.worlds.gymnasium_task.world import GymWorld
 
-PLAYER = """
+# What the page on training shows, with an end after 20 steps.
+PLAYERS = {
+    "torchscript": """
 import gymnasium, json, sys, torch
 net = torch.jit.load(sys.argv[1])
 env = gymnasium.make(sys.argv[2])
 (shown, _), total, actions = env.reset(seed=int(sys.argv[3])), 0.0, []
 for _ in range(20):
     action = net(torch.as_tensor(shown, dtype=torch.float32)[None])[0][0].numpy()
+""",
+    "onnx": """
+import gymnasium, json, onnxruntime, sys
+net = onnxruntime.InferenceSession(sys.argv[1])
+env = gymnasium.make(sys.argv[2])
+(shown, _), total, actions = env.reset(seed=int(sys.argv[3])), 0.0, []
+for _ in range(20):
+    action = net.run(["action"], {"observation": shown[None].astype("float32")})[0][0]
+""",
+}
+REST = """
+    actions.append(action.tolist())
     shown, reward, ended, cut, _ = env.step(action if env.action_space.shape else int(action[0]))
-    total += reward
+    total += float(reward)
     if ended or cut: break
 assert not any(name.startswith("kinfolk") for name in sys.modules)
-print(json.dumps(total))
+print(json.dumps([total, actions]))
 """
 
 
+@pytest.fixture
+def played(monkeypatch):
+    """The actions of every step that Gymnasium tasks take."""
+    actions, step = [], GymWorld.step
+
+    def record(self, chosen):
+        actions.append(chosen[0].copy())
+        return step(self, chosen)
+
+    monkeypatch.setattr(GymWorld, "step", record)
+    return actions
+
+
+@pytest.mark.parametrize("form", PLAYERS)
 @pytest.mark.parametrize(
     ("task", "uri"),
     [
@@ -43,26 +72,54 @@ print(json.dumps(total))
         ("Pendulum-v1", "kin://mlp?normalize=true&distribution=squashed"),
     ],
 )
-def test_a_player_without_kinfolk_reproduces_the_actions(task, uri, tmp_path, monkeypatch, capsys):
+def test_a_player_without_kinfolk_reproduces_the_actions(
+    task, uri, form, tmp_path, monkeypatch, capsys, played
+):
+    if form == "onnx":
+        pytest.importorskip("onnx")
+        pytest.importorskip("onnxruntime")
     monkeypatch.chdir(tmp_path)
     small = {"worlds": 4, "rollout_length": 32, "steps": 512, "slots": {"main": uri}}
     kf.train(f"gym:{task}", out="run", **small)
     with pytest.raises(SystemExit) as left:
-        main(["export", "policy", "run", "--out", "policy.pt"])
+        main(["export", "policy", "run", "--format", form, "--out", "policy"])
     assert left.value.code == 0, capsys.readouterr().err
     world = kf.make(f"gym:{task}", seed=5, settings={"max_steps": 20})
     seed = str(int(world._state.key[0]))
-    (tmp_path / "player.py").write_text(PLAYER)
+    (tmp_path / "player.py").write_text(PLAYERS[form].rstrip() + REST)
     done = subprocess.run(
-        [sys.executable, "-I", "player.py", "policy.pt", task, seed],
+        [sys.executable, "-I", "player.py", "policy", task, seed],
         capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
+    played.clear()
     result = kf.evaluate(
         f"gym:{task}", slots={"all": "run:run?greedy=true"}, episodes=1, seed=5,
         world_settings={"max_steps": 20},
     )  # fmt: skip
-    assert result.returns["all"].mean == pytest.approx(json.loads(done.stdout), abs=1e-3)
+    total, actions = json.loads(done.stdout)
+    assert result.returns["all"].mean == pytest.approx(total, abs=1e-3)
+    ours = np.array(played)
+    if task == "Pendulum-v1":
+        assert ours.view(np.float64) == pytest.approx(np.array(actions), abs=1e-4)
+    else:
+        assert ours.tolist() == actions
+
+
+@pytest.mark.parametrize("uri", ["kin://mlp?hidden=[7]", "kin://conv", "kin://gru?state_size=8"])
+def test_onnx_files_give_the_outputs_of_the_net_for_any_batch(uri, tmp_path):
+    pytest.importorskip("onnx")
+    onnxruntime = pytest.importorskip("onnxruntime")
+    policy = build_policy(resolve(uri), kf.make("savanna").spec)
+    session = onnxruntime.InferenceSession(export_onnx(policy))
+    module = StandalonePolicy(policy)
+    for rows in (1, 5):
+        inputs = {"observation": torch.randn(rows, module.size)}
+        if module.memory_size:
+            inputs["memory"] = torch.randn(rows, module.memory_size)
+        theirs = session.run(None, {name: value.numpy() for name, value in inputs.items()})
+        for mine, other in zip(module(*inputs.values()), theirs, strict=True):
+            assert np.allclose(mine.numpy(), other, atol=1e-5)
 
 
 @pytest.mark.parametrize("uri", ["kin://mlp?hidden=[7]", "kin://conv", "kin://gru?state_size=8"])

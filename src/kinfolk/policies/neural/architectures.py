@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from typing import Any
+from typing import Any, get_args
 
 from kinfolk.core.errors import ContractError, require
 from kinfolk.core.imports import optional_import
@@ -27,7 +27,8 @@ class MlpPolicy(NeuralPolicy):
     Args:
         spec: Spec of the world to play.
         hidden: Width of each dense layer.
-        critic: Whether actor and critic share their layers: `shared` or `separate`.
+        critic: `shared` layers with the actor, `separate` ones, or `team`: separate ones that see the
+            observations of the whole team while it is trained (MAPPO, arXiv:2103.01955).
         activation: `relu` or `tanh`.
         seed: Seed of the initial weights.
         greedy: Take the most probable action instead of sampling.
@@ -60,7 +61,8 @@ class CnnPolicy(NeuralPolicy):
         spec: Spec of the world to play; its groups must share a window of the same planes.
         channels: Output channels of each 3x3 convolution.
         hidden: Width of each dense layer; at least one.
-        critic: Whether actor and critic share their layers: `shared` or `separate`.
+        critic: `shared` layers with the actor, `separate` ones, or `team`: separate ones that see the
+            observations of the whole team while it is trained (MAPPO, arXiv:2103.01955).
         activation: `relu` or `tanh`.
         seed: Seed of the initial weights.
         greedy: Take the most probable action instead of sampling.
@@ -121,6 +123,9 @@ class GruPolicy(NeuralPolicy):
         normalize: bool = False,
         distribution: Distribution = "gaussian",
     ) -> None:
+        require(
+            critic != "team", "A recurrent net has no team critic: use kin://mlp or kin://conv."
+        )
         _check_layers(critic, channels=channels, hidden=hidden)
 
         def make_module(shape: NetShape) -> nn.Module:
@@ -174,8 +179,8 @@ def _check_layers(critic: str, **layer_sizes: Any) -> None:
         critic: The setting `critic`.
         layer_sizes: Settings that list the sizes of layers, by name.
     """
-    message = f"The critic is 'shared' or 'separate', not '{critic}'."
-    require(critic in ("shared", "separate"), message)
+    message = f"The critic is 'shared', 'separate' or 'team', not '{critic}'."
+    require(critic in get_args(CriticMode), message)
     for name, sizes in layer_sizes.items():
         is_list = isinstance(sizes, Sequence) and not isinstance(sizes, str)
         message = f"{name} is a list of layer sizes, each at least 1, such as [64,64], not {sizes}."
@@ -194,12 +199,18 @@ def _check_outputs(name: str, module: nn.Module, shape: NetShape) -> None:
         ContractError: The module does not return what `modules.py` requires.
     """
     memory_size = int(getattr(module, "memory_size", 0))
+    uses_team = bool(getattr(module, "uses_team", False))
+    if memory_size and uses_team:
+        where = locate_source(type(module))
+        raise ContractError(f"{name} cannot have both memory_size and uses_team ({where}).")
     sizes = [shape.inputs] + [memory_size] * bool(memory_size)
     expected = {"logits": [2, shape.outputs], "value": [2]}
     if memory_size:
         expected["memory"] = [2, memory_size]
     with torch.no_grad():
-        outputs: Any = module.eval()(*(torch.zeros(2, size) for size in sizes))
+        inputs = [torch.zeros(2, size) for size in sizes]
+        inputs += [torch.zeros(2, dtype=torch.int64)] * uses_team
+        outputs: Any = module.eval()(*inputs)
     got = f"one {type(outputs).__name__}"
     if isinstance(outputs, tuple | list) and all(isinstance(x, torch.Tensor) for x in outputs):
         shapes = [list(x.shape) for x in outputs]

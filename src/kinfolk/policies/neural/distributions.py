@@ -125,10 +125,15 @@ def sample_numbers(
     keys: Ints,
     greedy: bool,
     squashed: bool,
+    correlation: float,
+    noise: Float32Array,
     numbers: Floats,
     log_prob: Float32Array,
 ) -> None:
     """Draw the number of a continuous head for every agent, and add its log-density.
+
+    With a correlation the noise of successive actions is an autoregressive process. The density is
+    that of one action by itself, which does not depend on the correlation.
 
     Args:
         outputs: `[n, outputs of all heads]`, with mean and log std of the head.
@@ -138,6 +143,9 @@ def sample_numbers(
         keys: `[n]`, random keys; not read if `greedy`.
         greedy: Take the mean instead of sampling.
         squashed: Pass the number through tanh.
+        correlation: Correlation of the noise with that of the agent's last action.
+        noise: `[n, heads]`, noise of the last action in standard deviations, 0 before the first;
+            replaced by that of this action.
         numbers: `[n, heads]`, filled at the head, in units of the world.
         log_prob: `[n]`, to which the log-density in units of the range is added.
     """
@@ -145,17 +153,21 @@ def sample_numbers(
     for i in range(outputs.shape[0]):
         mean = float(outputs[i, start])
         log_std = min(max(float(outputs[i, start + 1]), MIN_LOG_STD), MAX_LOG_STD)
-        noise = 0.0
+        deviation = 0.0
         if not greedy:  # Box and Muller 1958
             index = _NORMAL_BRANCH + 2 * head
             radius = (float(bits(keys[i], index) >> 8) + 0.5) * _UNIFORM_STEP
             angle = 2.0 * math.pi * float(bits(keys[i], index + 1) >> 8) * _UNIFORM_STEP
-            noise = math.sqrt(-2.0 * math.log(radius)) * math.cos(angle)
-        number = mean + math.exp(log_std) * noise
+            deviation = math.sqrt(-2.0 * math.log(radius)) * math.cos(angle)
+            last = float(noise[i, head])
+            if last != 0.0:
+                deviation = correlation * last + math.sqrt(1.0 - correlation**2) * deviation
+            noise[i, head] = np.float32(deviation)
+        number = mean + math.exp(log_std) * deviation
         if squashed:
             number = min(max(number, -MAX_SQUASHED), MAX_SQUASHED)
-            noise = (number - mean) / math.exp(log_std)
-        density = -0.5 * noise * noise - log_std - LOG_SQRT_TAU
+            deviation = (number - mean) / math.exp(log_std)
+        density = -0.5 * deviation * deviation - log_std - LOG_SQRT_TAU
         if squashed:
             # log(1 - tanh(x)**2), in a form that does not round to zero
             density -= 2.0 * (

@@ -1,8 +1,8 @@
 """Evolved nets as a policy: one net for all agents, or a population with a member for each.
 
 Static nets run row by row (`kinfolk.nets.forward`), so that the batch has no effect on a row.
-Dynamic nets play with frozen running statistics; while they evolve, the fitness evaluation sets
-`running_stats` to copies that they update.
+Dynamic nets, and nets that normalise their inputs, play with frozen running statistics; while they
+evolve, the fitness evaluation sets `running_stats` to copies that they update.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from kinfolk.core.arrays import AnyArray, Arrays, Bytes, Ints
 from kinfolk.core.errors import SettingsError, require
 from kinfolk.core.random import uniform
 from kinfolk.core.spaces import ObservationField, WorldSpec
-from kinfolk.nets.dynamic.forward import NodeState, RunningStats
+from kinfolk.nets.dynamic.forward import NodeState
 from kinfolk.nets.dynamic.nets import DynamicNets
-from kinfolk.nets.forward import forward_rows
 from kinfolk.nets.heads import count_outputs, decode_actions
 from kinfolk.nets.registry import nets_from_config
+from kinfolk.nets.running_stats import RunningStats, normalize_rows
 from kinfolk.policies.base import AgentBatch, Memory, MemoryField, MemoryLayout, StatelessPolicy
 
 _ENERGY_SCALE = 0.1  # savanna: energies go up to about ten
@@ -107,7 +107,7 @@ class EvolvedPolicy(StatelessPolicy):
         SettingsError: The nets have other numbers of inputs or outputs than a group needs.
 
     Attributes:
-        running_stats: Statistics of dynamic nets to update, one row per agent slot; None freezes them.
+        running_stats: Statistics of the nets to update, one row per agent slot; None freezes them.
         initial_memory: Memory that new agents start with, by field name, one row per agent slot.
     """
 
@@ -206,15 +206,22 @@ class EvolvedPolicy(StatelessPolicy):
         Returns:
             `[n, outputs]`, float32.
         """
+        learn = self.running_stats is not None
+        stats = self.running_stats or self._nets.running_stats
+        stats_row = memory_index if learn else member
+        out: AnyArray
         if not isinstance(self._nets, DynamicNets):
+            if stats is not None:
+                normalized = np.empty(x.shape, dtype=np.float32)
+                normalize_rows(np.ascontiguousarray(x), stats_row, stats, learn, normalized)
+                x = normalized
             states = [memory[name][memory_index] for name in memory]
-            out, next_states = forward_rows(self._nets.flat, self._nets.layers, member, x, states)
+            out, next_states = self._nets.run_rows(member, x, states)
             for name, state in zip(memory, next_states, strict=True):
                 memory[name][memory_index] = state
             return out
-        x64, learn = np.ascontiguousarray(x, dtype=np.float64), self.running_stats is not None
-        stats = self.running_stats or self._nets.running_stats
+        x64: AnyArray = np.ascontiguousarray(x, dtype=np.float64)
         nodes = NodeState(memory["x"][memory_index], memory["z"][memory_index], *stats)
-        out = self._nets.run_rows(member, memory_index if learn else member, x64, nodes, learn)
+        out = self._nets.run_rows(member, stats_row, x64, nodes, learn)
         memory["x"][memory_index], memory["z"][memory_index] = nodes.x, nodes.z
         return out

@@ -110,10 +110,13 @@ def export_onnx(policy: NeuralPolicy) -> bytes:
     outputs = ["action", "logits", "value", "next_memory"][: 2 + len(inputs)]
     buffer: Any = io.BytesIO()
     axes = {name: {0: "batch"} for name in names + outputs}
-    torch.onnx.export(
-        module, inputs, buffer, input_names=names, output_names=outputs, dynamic_axes=axes,
-        dynamo=False,
-    )  # fmt: skip
+    with warnings.catch_warnings():
+        # The newer exporter needs onnxscript, and torch.export refuses some modules of users.
+        warnings.simplefilter("ignore")
+        torch.onnx.export(
+            module, inputs, buffer, input_names=names, output_names=outputs, dynamic_axes=axes,
+            dynamo=False,
+        )  # fmt: skip
     return bytes(buffer.getvalue())
 
 

@@ -7,6 +7,9 @@ logarithm of its standard deviation (`shape.log_std_columns`). Its settings are 
 `kin://net?module=mine.Net&settings={"width":37}` or, in a file,
 `policy_kwargs = { settings = { width = 37 } }`. If it has an attribute `memory_size` above 0, it is
 called as `forward(x, memory)` with memory `[n, memory_size]`, and returns `(logits, value, memory)`.
+If it has a true attribute `uses_team`, it is called as `forward(x, team=None)`: while it is trained,
+rows with the same number in `team [n]` are the living agents of one team, all of which the value
+may depend on; in play there is no team, and the logits must not depend on it (`TeamLayer`).
 Torch is seeded before it is made, so that its initial weights are reproducible. It plays in eval mode
 and learns in train mode. Its layers may have any size, but rows must not depend on each other:
 evaluation refuses a net whose outputs for an agent change with the rest of its batch.
@@ -27,7 +30,7 @@ with optional_import("A neural policy"):
     import torch
     from torch import Tensor, nn
 
-CriticMode = Literal["shared", "separate"]
+CriticMode = Literal["shared", "separate", "team"]
 _ACTIVATIONS: dict[str, type[nn.Module]] = {"relu": nn.ReLU, "tanh": nn.Tanh}
 _GAIN = 2.0**0.5  # of orthogonal weights before a ReLU
 _INITIAL_LOG_STD = 0.0  # of continuous actions, in units of half their range
@@ -45,13 +48,14 @@ def _init_weights(net: nn.Module) -> None:
 
 
 class _FeedforwardNet(nn.Module):
-    """A body with an actor and a critic head, and a second body if the critic is separate.
+    """A body with an actor and a critic head, and a second body if the critic does not share it.
 
     Args:
         make_body: Makes a body.
         width: Number of features that a body returns.
         shape: Output sizes.
-        critic: `shared` for one body, `separate` for a second one under the critic.
+        critic: `shared` for one body, `separate` for a second one under the critic, `team` for a
+            second one whose features are combined with those of the agent's team.
     """
 
     def __init__(
@@ -59,16 +63,45 @@ class _FeedforwardNet(nn.Module):
     ) -> None:
         super().__init__()
         self.body = make_body()
-        self.critic_body = make_body() if critic == "separate" else None
+        self.critic_body = make_body() if critic != "shared" else None
+        self.team_layer = TeamLayer(width) if critic == "team" else None
+        self.uses_team = critic == "team"
         self.heads = _Heads(width, shape)
         _init_weights(self)
 
-    def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
-        """Return logits `[n, outputs]` and values `[n]`."""
+    def forward(self, x: Tensor, team: Tensor | None = None) -> tuple[Tensor, Tensor]:
+        """Return logits `[n, outputs]` and values `[n]`; `team [n]` numbers the teams of the rows."""
         features = self.body(x)
         critic_features = features if self.critic_body is None else self.critic_body(x)
+        if self.team_layer is not None:
+            critic_features = self.team_layer(critic_features, team)
         logits, value = self.heads(features, critic_features)
         return logits, value
+
+
+class TeamLayer(nn.Module):
+    """Combines the features of each agent with the mean over its team, and the team's size.
+
+    A mean suits teams of any size, so that agents may be born and die, and the order of agents does
+    not matter (deep sets, Zaheer et al. 2017, arXiv:1703.06114).
+
+    Args:
+        width: Number of features, in and out.
+    """
+
+    def __init__(self, width: int) -> None:
+        super().__init__()
+        self.own, self.mean = nn.Linear(width, width), nn.Linear(width, width, bias=False)
+        self.size = nn.Parameter(torch.zeros(width))  # weights of the logarithm of the team's size
+
+    def forward(self, features: Tensor, team: Tensor | None) -> Tensor:
+        """Return features `[n, width]`; without `team`, every row is a team of its own."""
+        if team is None:
+            return torch.tanh(self.own(features) + self.mean(features))
+        _, index, sizes = torch.unique(team, return_inverse=True, return_counts=True)
+        sums = features.new_zeros(len(sizes), features.shape[1]).index_add(0, index, features)
+        shared = self.mean(sums / sizes[:, None]) + sizes.log()[:, None] * self.size
+        return torch.tanh(self.own(features) + shared[index])
 
 
 class MlpNet(_FeedforwardNet):
@@ -77,7 +110,7 @@ class MlpNet(_FeedforwardNet):
     Args:
         shape: Input and output sizes.
         hidden: Width of each dense layer.
-        critic: `shared` for one body, `separate` for a second one under the critic.
+        critic: `shared`, `separate` or `team`; see the base class.
         activation: `relu` or `tanh`.
     """
 
@@ -99,7 +132,7 @@ class ConvNet(_FeedforwardNet):
         shape: Input and output sizes; `planes` must be given.
         channels: Output channels of each 3x3 convolution.
         hidden: Width of each dense layer; at least one.
-        critic: `shared` for one body, `separate` for a second one under the critic.
+        critic: `shared`, `separate` or `team`; see the base class.
         activation: `relu` or `tanh`.
     """
 

@@ -8,20 +8,19 @@ from __future__ import annotations
 
 import copy
 import inspect
-import sys
 from collections.abc import Mapping
 from pathlib import PurePath
 from typing import Any
 
 from kinfolk.core.errors import SettingsError, require
 from kinfolk.core.imports import import_object, optional_import
+from kinfolk.core.local_objects import LOCAL_PREFIX, LocalObjects
 from kinfolk.policies.neural.encoding import NetShape
 
 with optional_import("A neural policy"):
     from torch import nn
 
-_LOCAL_PREFIX = "local/"
-_local_sources: dict[str, Any] = {}  # by name
+_local_sources = LocalObjects()
 
 
 def register_module(module: Any) -> str:
@@ -39,17 +38,7 @@ def register_module(module: Any) -> str:
         is_module or callable(module),
         f"A net is a torch.nn.Module, its class or a function that makes one, not {module!r}.",
     )
-    if not is_module:
-        source, name = str(getattr(module, "__module__", "")), getattr(module, "__qualname__", "")
-        if source != "__main__" and getattr(sys.modules.get(source), name, None) is module:
-            return f"{source}:{name}"
-    for known, local_source in _local_sources.items():
-        if local_source is module:
-            return known
-    label = type(module).__name__ if is_module else getattr(module, "__name__", "net")
-    name = f"{_LOCAL_PREFIX}{label.strip('<>')}-{len(_local_sources) + 1}"
-    _local_sources[name] = module
-    return name
+    return _local_sources.register(module, is_module)
 
 
 def make_own_module(path: str, shape: NetShape, settings: Mapping[str, Any]) -> nn.Module:
@@ -91,7 +80,7 @@ def make_own_module(path: str, shape: NetShape, settings: Mapping[str, Any]) -> 
 
 def _find_source(path: str) -> Any:
     """Return the class, function or instance that a path names."""
-    if not path.startswith(_LOCAL_PREFIX):
+    if not path.startswith(LOCAL_PREFIX):
         return import_object(path)
     require(
         path in _local_sources,

@@ -101,16 +101,25 @@ class NeuralPolicy(StatelessPolicy):
             self.normalizer = add_normalizer(self.module, self.encoder.shape.inputs)
         self.module.eval()  # dropout and batch statistics are for training only
         self.memory_size = int(getattr(self.module, "memory_size", 0))
+        self.uses_team = bool(getattr(self.module, "uses_team", False))  # see `modules.py`
         shapes = [(self.encoder.shape.inputs,)] + [(self.memory_size,)] * bool(self.memory_size)
         self._batching = find_batching(self.forward, *shapes, module=self.module)
+        self.noise_correlation = 0.0  # of continuous actions; see `PPOSettings`
 
     @property
     def memory_layout(self) -> MemoryLayout:
-        """The recurrent state, zero when a life begins, and the transform's memory."""
+        """The recurrent state and the last noise, zero when a life begins; the transform's memory."""
         state = {"state": MemoryField((self.memory_size,), "float32")} if self.memory_size else {}
+        if self._keeps_noise:
+            state["noise"] = MemoryField((len(self.layout.sizes),), "float32")
         if self._transform is None:
             return state
         return state | base.prefix_layout(_TRANSFORM, self._transform.memory_layout)
+
+    @property
+    def _keeps_noise(self) -> bool:
+        """Whether the noise of an action depends on that of the agent's last action."""
+        return bool(self._continuous) and self.noise_correlation > 0.0
 
     def require_batch_invariant(self) -> None:
         """Make sure that the outputs for a row do not depend on the rest of its batch.
@@ -158,11 +167,36 @@ class NeuralPolicy(StatelessPolicy):
         log_prob = np.empty(len(keys), dtype=np.float32)
         choices = (layout.offsets, layout.n_choices, batch.group)
         sample_actions(logits, *choices, keys, self.greedy, self._actions, log_prob)
-        for head in self._continuous:
-            numbers, ranges = self._actions.view(np.float64), layout.ranges
-            drawn = (head, keys, self.greedy, layout.squashed)
-            sample_numbers(logits, layout.offsets, ranges, *drawn, numbers, log_prob)
+        if self._continuous:
+            self._sample_numbers(logits, batch, memory, keys, log_prob)
         self.last_output = PolicyOutput(logits, value, log_prob)
+
+    def _sample_numbers(
+        self,
+        logits: Float32Array,
+        batch: AgentBatch,
+        memory: Memory,
+        keys: Ints,
+        log_prob: Float32Array,
+    ) -> None:
+        """Draw the numbers of the continuous heads, and add their log-densities to `log_prob`.
+
+        Args:
+            logits: `[n, outputs]`.
+            batch: The agents that act.
+            memory: The policy's memory, with the noise of their last actions if that matters.
+            keys: `[n]`, random keys.
+            log_prob: `[n]`, changed in place.
+        """
+        layout, numbers = self.layout, self._actions.view(np.float64)
+        noise = np.zeros(numbers.shape, dtype=np.float32)
+        if self._keeps_noise:
+            noise = memory["noise"][batch.memory_index]
+        for head in self._continuous:
+            drawn = (head, keys, self.greedy, layout.squashed, self.noise_correlation, noise)
+            sample_numbers(logits, layout.offsets, layout.ranges, *drawn, numbers, log_prob)
+        if self._keeps_noise:
+            memory["noise"][batch.memory_index] = noise
 
     def observe_next(self, observations: Bytes, batch: AgentBatch, memory: Memory) -> Bytes:
         """Transform observations without changing memory, to bootstrap the value after a rollout.
@@ -204,6 +238,19 @@ class NeuralPolicy(StatelessPolicy):
         if self.has_action_mask:
             logits = logits + torch.from_numpy(self.read_action_mask(observations))
         return np.ascontiguousarray(logits.numpy()), np.ascontiguousarray(value.numpy()), state
+
+    @torch.no_grad()
+    def team_values(self, observations: Bytes, group: Ints, team: Ints) -> Float32Array:
+        """Compute the values of a critic that sees the observations of whole teams.
+
+        Args:
+            observations: `[n, input_spec.row_bytes]`, transformed observations.
+            group: `[n]`, group of each row.
+            team: `[n]`, rows of one team have the same number.
+        """
+        x = self.encoder.encode(observations, group)
+        value: Float32Array = self.module(x, torch.from_numpy(team))[1].numpy()
+        return value
 
     def read_action_mask(self, observations: Bytes) -> Float32Array:
         """Return what the observations' action mask adds to the logits, `[n, outputs]`.

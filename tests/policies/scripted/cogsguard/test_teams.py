@@ -95,7 +95,7 @@ def test_a_table_row_without_behaviors_is_named_idle():
 
 def test_roles_outside_the_tables_have_names():
     trace, program = np.zeros((4, 12)), np.full((4, 12), -1)
-    explanation = explain_step(trace, program, np.array([1, -1, -2, -3]), np.arange(4), n_roles=2)
+    explanation = explain_step(trace, program, np.array([1, -1, -2, -3]), np.arange(4), 2, 13)
     names = make_schema(["explore"], ["BaseMiner", "BaseScout"]).facts["role"]
     roles = [names[i] for i in explanation.facts["role"].tolist()]
     assert roles == ["BaseScout", "smart", "hybrid", "explored"]

@@ -12,13 +12,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 import numpy as np
 
 from kinfolk.core.arrays import AnyArray, Ints
-from kinfolk.core.errors import UsageError
+from kinfolk.core.errors import UsageError, require
 from kinfolk.core.imports import import_object
 from kinfolk.policies.role_domain import RoleDomain
+from kinfolk.policies.scripted.cogsguard import columns as col
 from kinfolk.policies.scripted.cogsguard.adaptive_baseline import SMART
 from kinfolk.policies.scripted.cogsguard.behaviors import foraging, junctions
+from kinfolk.policies.scripted.cogsguard.guards import GUARD_FACTS
+from kinfolk.policies.scripted.cogsguard.memory import BehaviorParams
 from kinfolk.roles.catalog import RoleCatalog
-from kinfolk.roles.model import RoleDef, RoleTier
+from kinfolk.roles.model import BehaviorParameter, RoleDef, RoleTier
 
 if TYPE_CHECKING:
     from kinfolk.worlds.cogsguard.world import CogsguardWorld
@@ -28,13 +31,14 @@ CatalogLike: TypeAlias = RoleCatalog | str | None  # see `load_catalog`
 
 
 class BuiltinBehavior(NamedTuple):
-    """A behavior that comes with the game: a description, its source and its three hooks."""
+    """A behavior of the game: a description, its source, its three hooks and its parameters."""
 
     description: str  # for the list of behaviors
     source: str  # the seeded role it comes from, or "common"
     can_start: Hook
     act: Hook
     should_terminate: Hook
+    parameters: tuple[str, ...] = ()  # fields of `BehaviorParams`
 
 
 BEHAVIORS = {
@@ -45,15 +49,15 @@ BEHAVIORS = {
     "recharge": BuiltinBehavior(
         "goes to a friendly area and waits there until full",
         "common", foraging.can_recharge, foraging.recharge,
-        foraging.should_stop_recharging),
+        foraging.should_stop_recharging, ("home_margin", "commit_distance")),
     "mine_resource": BuiltinBehavior(
         "fetches gear, walks to the best extractor and mines",
         "miner", foraging.can_mine, foraging.mine,
-        foraging.should_stop_mining),
+        foraging.should_stop_mining, ("scarce_bonus", "retry_delay")),
     "deposit_resource": BuiltinBehavior(
         "brings elements to the nearest hub or own junction",
         "miner", foraging.can_deposit, foraging.deposit,
-        foraging.should_stop_depositing),
+        foraging.should_stop_depositing, ("cargo_percent", "commit_distance")),
     "find_extractor": BuiltinBehavior(
         "searches by sectors, away from where others search",
         "miner", foraging.can_find_extractor, foraging.find_extractor,
@@ -61,36 +65,52 @@ BEHAVIORS = {
     "discover_stations": BuiltinBehavior(
         "explores near the hub, in growing rings",
         "scout", foraging.can_discover_stations, foraging.discover_stations,
-        foraging.should_stop_discovering_stations),
+        foraging.should_stop_discovering_stations, ("store_reserve",)),
     "discover_extractors": BuiltinBehavior(
         "explores far from the extractors it knows",
         "scout", foraging.can_discover_extractors, foraging.discover_extractors,
-        foraging.should_stop_discovering_extractors),
+        foraging.should_stop_discovering_extractors, ("extractors_wanted", "store_reserve")),
     "discover_junctions": BuiltinBehavior(
         "explores far from the junctions it knows",
         "scout", foraging.can_discover_junctions, foraging.discover_junctions,
-        foraging.should_stop_discovering_junctions),
+        foraging.should_stop_discovering_junctions, ("retry_delay", "store_reserve")),
     "get_hearts": BuiltinBehavior(
         "takes hearts from the hub",
         "aligner", junctions.can_get_hearts, junctions.get_hearts,
-        junctions.should_stop_getting_hearts),
+        junctions.should_stop_getting_hearts,
+        ("hearts_wanted", "gears_in_reserve", "commit_distance")),
     "get_influence": BuiltinBehavior(
         "waits in a friendly area until it holds all the influence it can",
         "aligner", junctions.can_get_influence, junctions.get_influence,
-        junctions.should_stop_getting_influence),
+        junctions.should_stop_getting_influence, ("commit_distance", "retry_delay")),
     "align_junction": BuiltinBehavior(
         "walks to the best neutral junction and aligns it",
         "aligner", junctions.can_align_junction, junctions.align_junction,
-        junctions.should_stop_aligning),
+        junctions.should_stop_aligning, ("recent_ticks", "rival_cost", "retry_delay")),
     "scramble_junction": BuiltinBehavior(
         "walks to an enemy junction and scrambles it",
         "scrambler", junctions.can_scramble, junctions.scramble,
-        junctions.should_stop_scrambling),
+        junctions.should_stop_scrambling, ("rival_cost", "retry_delay")),
     "find_enemy_junction": BuiltinBehavior(
         "searches outward from the enemy area it saw last",
         "scrambler", junctions.can_find_enemy, junctions.find_enemy,
         junctions.should_stop_finding_enemy),
 }  # fmt: skip
+
+# Range in which evolution sets each field of `BehaviorParams`.
+PARAMETER_RANGES = {
+    "hearts_wanted": (1, 6),
+    "extractors_wanted": (1, 6),
+    "retry_delay": (10, 200),
+    "home_margin": (0, 30),
+    "commit_distance": (0, 10),
+    "store_reserve": (0, 30),
+    "recent_ticks": (0, 400),
+    "cargo_percent": (10, 100),
+    "gears_in_reserve": (0, 6),
+    "rival_cost": (0, 60),
+    "scarce_bonus": (0, 60),
+}
 
 # Behavior names by tier; the order within a tier is FIXED.
 SEEDED_ROLES = {
@@ -108,7 +128,8 @@ SEEDED_ROLES = {
 
 def cogs_catalog() -> RoleCatalog:
     """Return a new catalog with the thirteen behaviors and the four seeded roles."""
-    catalog = RoleCatalog()
+    catalog = RoleCatalog(facts=GUARD_FACTS)
+    defaults = BehaviorParams().model_dump()
     for name, behavior in BEHAVIORS.items():
         catalog.add_behavior(
             name=name,
@@ -116,11 +137,20 @@ def cogs_catalog() -> RoleCatalog:
             can_start=compiled(behavior.can_start),
             act=compiled(behavior.act),
             should_terminate=compiled(behavior.should_terminate),
+            parameters=[
+                BehaviorParameter(parameter, defaults[parameter], *PARAMETER_RANGES[parameter])
+                for parameter in behavior.parameters
+            ],
         )
     for name, names_by_tier in SEEDED_ROLES.items():
         tiers = tuple(RoleTier(catalog.behavior_ids(names)) for names in names_by_tier)
         catalog.add_role(RoleDef(tiers, name=name))
     return catalog
+
+
+def build_cogsguard_behavior_hooks() -> dict[str, Hook]:
+    """Return the action of every behavior of the game by its name, as in the design note."""
+    return {name: behavior.act for name, behavior in BEHAVIORS.items()}
 
 
 def load_catalog(catalog: CatalogLike) -> RoleCatalog:
@@ -139,6 +169,22 @@ def load_catalog(catalog: CatalogLike) -> RoleCatalog:
         kind = type(loaded).__name__
         raise UsageError(f"'{catalog}' must be a function that returns a RoleCatalog, not {kind}.")
     return loaded
+
+
+def find_parameter_columns(catalog: RoleCatalog) -> dict[str, int]:
+    """Return the state column of each parameter of a catalog, in the catalog's order.
+
+    Raises:
+        SettingsError: There are too many parameters besides those of the game.
+    """
+    of_game = list(BehaviorParams.model_fields)[: col.N_GAME_PARAMETERS]
+    names = [parameter.name for parameter in catalog.parameters]
+    of_user, most = [name for name in names if name not in of_game], col.MAX_OWN_PARAMETERS
+    counts = f"not {len(of_user)}: {', '.join(of_user)}"
+    require(len(of_user) <= most, f"Behaviors of your own may have {most} parameters, {counts}.")
+    columns = {name: col.HEARTS_WANTED + i for i, name in enumerate(of_game)}
+    columns |= {name: col.OWN_PARAMETERS + i for i, name in enumerate(of_user)}
+    return {name: columns[name] for name in names}
 
 
 def compiled(function: Hook) -> Hook:

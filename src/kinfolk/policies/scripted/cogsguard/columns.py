@@ -34,9 +34,7 @@ RULE_NAMES = (
 _columns = count(len(RULE_NAMES))
 STRIDE, SHIFT, MAP_HEIGHT, FACTS_OFFSET = islice(_columns, 4)
 MOVE_OFFSETS, *_ = islice(_columns, 5)
-# The fields of `BehaviorParams`, in their order.
-HEARTS_WANTED, EXTRACTORS_WANTED, RETRY_DELAY, HOME_MARGIN = islice(_columns, 4)
-COMMIT_DISTANCE, STORE_RESERVE, RECENT_TICKS, MAX_SEARCH_CELLS = islice(_columns, 4)
+MAX_SEARCH_CELLS = next(_columns)
 # Addresses of the kernels that all behaviors share; see `primitives`.
 FIND_PATH_KERNEL, STEP_KERNEL, EXPLORE_KERNEL, TARGET_KERNEL, HOME_KERNEL = islice(_columns, 5)
 RULE_COLUMNS = next(_columns)
@@ -94,4 +92,11 @@ TRAVEL_STEPS = next(_columns)  # steps outside friendly areas to the junction to
 HOME_CLOCK, HOME_DISTANCE, HOME_CELL = islice(_columns, 3)
 # Seeded role + 1 that a smart agent plays, and the clock before which it keeps that role.
 SMART_ROLE, SMART_ROLE_UNTIL = islice(_columns, 2)
+# Parameters of behaviors, which an agent's role may set: those of `BehaviorParams` in their order, then
+# those of behaviors that a user adds, in the order of their registration.
+HEARTS_WANTED, EXTRACTORS_WANTED, RETRY_DELAY, HOME_MARGIN = islice(_columns, 4)
+COMMIT_DISTANCE, STORE_RESERVE, RECENT_TICKS, CARGO_PERCENT = islice(_columns, 4)
+GEARS_IN_RESERVE, RIVAL_COST, SCARCE_BONUS = islice(_columns, 3)
+N_GAME_PARAMETERS, MAX_OWN_PARAMETERS = 11, 8
+OWN_PARAMETERS, *_ = islice(_columns, MAX_OWN_PARAMETERS)
 STATE_COLUMNS = next(_columns)

@@ -59,7 +59,7 @@ class HybridRolePolicy(RolePolicy):
     def memory_layout(self) -> MemoryLayout:
         """The memory of a role policy, and the role itself."""
         role_fields = {
-            f"{ROLE_PREFIX}{name}": MemoryField((MAX_BEHAVIORS,), str(array.dtype))
+            f"{ROLE_PREFIX}{name}": MemoryField(array.shape[1:], str(array.dtype))
             for name, array in program.role_tables([])._asdict().items()
         }
         return {**super().memory_layout, **role_fields}
@@ -85,7 +85,7 @@ class HybridRolePolicy(RolePolicy):
             if role in (HYBRID, EXPLORED):
                 parents = batch.parent_memory_index[i].tolist()
                 made = self._make_role(role, tables, parents, int(keys[i]))
-                source, row = program.role_tables([made]), 0
+                source, row = program.role_tables([made], self.catalog), 0
             for name in RoleTables._fields:
                 getattr(tables, name)[index] = getattr(source, name)[row]
         programs = np.empty((len(roles), MAX_BEHAVIORS), dtype=np.int16)
@@ -93,6 +93,7 @@ class HybridRolePolicy(RolePolicy):
         new_tables = program.tables_from_arrays(columns)
         program.write_programs(new_tables, np.arange(len(roles)), keys, programs)
         memory["program"][batch.memory_index] = programs
+        self.write_genes(tables, batch.memory_index, batch.memory_index, memory)
 
     def _make_role(self, role: int, tables: RoleTables, parents: list[int], key: int) -> RoleDef:
         """Return a newly sampled role, or the hybrid of two parents' roles.
@@ -106,8 +107,8 @@ class HybridRolePolicy(RolePolicy):
         if role == EXPLORED:
             return sample_role(self.catalog, key, self.evolution, "explore")
         with_roles = [p for p in parents if p >= 0 and tables.behaviors[p, 0] >= 0]
-        first = program.role_from_tables(tables, with_roles[0])
-        second = program.role_from_tables(tables, with_roles[-1])
+        first = program.role_from_tables(tables, with_roles[0], self.catalog)
+        second = program.role_from_tables(tables, with_roles[-1], self.catalog)
         return make_hybrid(self.catalog, first, second, key, self.evolution)
 
 
@@ -190,7 +191,7 @@ class SampledRolePolicy(HybridRolePolicy):
         super().__init__(spec, evolution, catalog=loaded, **params)
         key = fold_in(seed_key(seed), _POOL)
         self.pool = make_initial_pool(loaded, key, self.evolution) if pool is None else pool
-        self.tables = program.role_tables(loaded.roles)
+        self.tables = program.role_tables(loaded.roles, loaded)
         self._fixed_roles, self._team_size = fixed, int(self.rules[col.AGENTS])
         teams.check_team_size(fixed, self._team_size)
 
@@ -242,7 +243,7 @@ class OnlineRolePolicy(SampledRolePolicy):
             elif min(parents) >= 0 and agent not in self.coordinator.assignments:
                 self.coordinator.queue_hybrid(int(role_ids[parents[0]]), int(role_ids[parents[1]]))
             self.coordinator.assign_role(agent)
-        self.tables = program.role_tables(self.catalog.roles)
+        self.tables = program.role_tables(self.catalog.roles, self.catalog)
         return np.array([self.coordinator.assignments[a] for a in agents], np.int64)
 
     def finish_game(self, scores: dict[int, float], won: bool) -> bool:

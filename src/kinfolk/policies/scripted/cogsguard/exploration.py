@@ -69,7 +69,7 @@ def patrol(memory: AgentMemory, agent: int) -> int:
     if move == pathfinding.NO_MOVE:
         number = int(memory.cells[agent, goal]) >> col.OBJECT_SHIFT
         if number > 0:
-            objects[number - 1, col.RETRY_AT] = state[col.CLOCK] + memory.rules[col.RETRY_DELAY]
+            objects[number - 1, col.RETRY_AT] = state[col.CLOCK] + state[col.RETRY_DELAY]
         state[col.PATROL_CELL] = 0
         return pathfinding.sidestep(memory, agent)
     return move

@@ -32,6 +32,7 @@ from kinfolk.policies.scripted.cogsguard.memory import (
     move_offset,
     parameter_row,
     view_memory,
+    write_parameters,
 )
 from kinfolk.policies.scripted.cogsguard.perception import perceive
 from kinfolk.policies.scripted.cogsguard.targets import choose_target
@@ -129,7 +130,7 @@ def write_agent_features(memory: AgentMemory, agent: int, scales: Float32s, out:
     out[HP_SHARE + 1] = energy / primitives.energy_limit(memory, state[codes.GEAR])
     out[HP_SHARE + 2] = energy >= memory.rules[col.MOVE_COST]
     home = primitives.travel_ticks(memory, agent, primitives.home_distance(memory, agent), energy)
-    out[SPARE_HP] = clip_unit((hp - home - memory.rules[col.HOME_MARGIN]) / MAX_SPARE)
+    out[SPARE_HP] = clip_unit((hp - home - memory.state[agent, col.HOME_MARGIN]) / MAX_SPARE)
     spare_influence = state[codes.INFLUENCE] - influence_needed(memory, agent)
     out[SPARE_HP + 1] = clip_unit(spare_influence / MAX_SPARE)
     hour = state[col.TICK] % memory.rules[col.DAY_PERIOD]
@@ -195,6 +196,7 @@ class MapFeatures:
         """Store the uids of new agents, from which their preferences follow, as in scripted roles."""
         del keys
         memory["state"][batch.memory_index, col.UID] = batch.uid
+        write_parameters(memory["state"], batch.memory_index, BehaviorParams())
 
     def transform(
         self, observations: Bytes, batch: AgentBatch, memory: Memory, keys: Ints

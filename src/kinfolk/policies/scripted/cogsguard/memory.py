@@ -200,7 +200,9 @@ def depot_distance(memory: AgentMemory, agent: int, cell: int) -> int:
 
 
 class BehaviorParams(Settings):
-    """Tuning of the behaviors; each field is a setting of every policy that runs them.
+    """Parameters of the behaviors; each field is a setting of every policy that runs them.
+
+    All but the last are defaults, which an agent's role may replace (`RoleDef.parameters`).
 
     Attributes:
         hearts_wanted: Hearts that an agent collects before it uses them.
@@ -210,6 +212,11 @@ class BehaviorParams(Settings):
         commit_distance: Cells from a goal within which nothing interrupts a behavior.
         store_reserve: Amount of each element that a scout's gear must leave in the store.
         recent_ticks: Ticks during which a scrambled junction is preferred.
+        cargo_percent: Share of the cargo limit from which on a miner brings its cargo home.
+        gears_in_reserve: Sets of gear that the store must still pay for after a heart is made for
+            an agent without gear.
+        rival_cost: Steps by which a junction seems farther if a team-mate is closer to it.
+        scarce_bonus: Steps by which an extractor of the scarcest element seems nearer.
         max_search_cells: The most cells that a path search expands.
     """
 
@@ -220,6 +227,10 @@ class BehaviorParams(Settings):
     commit_distance: int = Field(default=3, ge=0, le=100)
     store_reserve: int = Field(default=3, ge=0, le=10_000)
     recent_ticks: int = Field(default=100, ge=0, le=10_000)
+    cargo_percent: int = Field(default=100, ge=1, le=100)
+    gears_in_reserve: int = Field(default=3, ge=0, le=100)
+    rival_cost: int = Field(default=30, ge=0, le=1000)
+    scarce_bonus: int = Field(default=16, ge=0, le=1000)
     max_search_cells: int = Field(default=8000, ge=16, le=1_000_000)
 
 
@@ -242,5 +253,17 @@ def parameter_row(spec: WorldSpec, params: BehaviorParams) -> Ints:
     row[col.MAP_HEIGHT] = 2 * (row[col.HEIGHT] + row[col.RADIUS]) + 1
     row[col.MOVE_OFFSETS : col.MOVE_OFFSETS + 5] = [0, -row[col.STRIDE], row[col.STRIDE], -1, 1]
     row[col.FACTS_OFFSET] = spec.groups[0].offsets["facts"]
-    row[col.HEARTS_WANTED : col.MAX_SEARCH_CELLS + 1] = list(params.model_dump().values())
+    row[col.MAX_SEARCH_CELLS] = params.max_search_cells
     return row
+
+
+def write_parameters(state: Ints, agents: Ints, params: BehaviorParams) -> None:
+    """Write the parameters of the game's behaviors into the state of new agents.
+
+    Args:
+        state: `[capacity, STATE_COLUMNS]`, written.
+        agents: Rows of the new agents.
+        params: Their parameters.
+    """
+    values = list(params.model_dump().values())[: col.N_GAME_PARAMETERS]
+    state[agents, col.HEARTS_WANTED : col.HEARTS_WANTED + col.N_GAME_PARAMETERS] = values

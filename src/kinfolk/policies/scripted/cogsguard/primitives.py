@@ -23,7 +23,6 @@ from kinfolk.worlds.cogsguard.spec import STORE_FACT
 
 ALREADY_WORN = -2  # result of `fetch_gear`: the agent wears it
 _NEVER = 1 << 20  # ticks
-_GEARS_IN_RESERVE = 3  # that the store can pay after a heart is made for an agent without gear
 _HOME_BACK_OFF = 12  # ticks before a failed search for a path home is repeated
 
 
@@ -70,6 +69,13 @@ def cargo_size(memory: AgentMemory, agent: int) -> int:
 def is_cargo_full(memory: AgentMemory, agent: int) -> bool:
     """Return whether an agent carries as many elements as its gear allows."""
     return cargo_size(memory, agent) >= cargo_limit(memory, memory.state[agent, codes.GEAR])
+
+
+@inline
+def has_cargo_to_deposit(memory: AgentMemory, agent: int) -> bool:
+    """Return whether an agent carries `cargo_percent` of what its gear allows."""
+    limit = cargo_limit(memory, memory.state[agent, codes.GEAR])
+    return bool(cargo_size(memory, agent) * 100 >= limit * memory.state[agent, col.CARGO_PERCENT])
 
 
 @inline
@@ -124,7 +130,7 @@ def can_afford_heart(memory: AgentMemory, agent: int) -> bool:
         return True
     reserve = 0
     if state[codes.GEAR] != codes.ALIGNER and state[codes.GEAR] != codes.SCRAMBLER:
-        reserve = _GEARS_IN_RESERVE * memory.rules[col.GEAR_PRICE_MAIN]
+        reserve = state[col.GEARS_IN_RESERVE] * memory.rules[col.GEAR_PRICE_MAIN]
     return bool(least >= price + reserve)
 
 
@@ -315,15 +321,16 @@ def return_home(memory: AgentMemory, agent: int, ask_distance: int, _unused: int
 
 
 @inline
-def hold_near_goal(memory: AgentMemory, move: int, distance: int) -> int:
+def hold_near_goal(memory: AgentMemory, agent: int, move: int, distance: int) -> int:
     """Return a move, marked as not to be interrupted if the goal is near.
 
     A reason code is returned unchanged.
 
     Args:
-        memory: Memory of all agents, for the commit distance.
+        memory: Memory of all agents.
+        agent: The agent's row in memory, for its commit distance.
         move: The move, or a reason code below zero.
         distance: Steps to the goal.
     """
-    is_near = move >= 0 and distance <= memory.rules[col.COMMIT_DISTANCE]
+    is_near = move >= 0 and distance <= memory.state[agent, col.COMMIT_DISTANCE]
     return move + HOLD if is_near else move

@@ -24,11 +24,26 @@ from kinfolk.policies.base import (
     empty_batch,
 )
 from kinfolk.policies.scripted.cogsguard import columns as col
-from kinfolk.policies.scripted.cogsguard import exploration, pathfinding, primitives, targets
+from kinfolk.policies.scripted.cogsguard import (
+    exploration,
+    guards,
+    pathfinding,
+    primitives,
+    targets,
+)
 from kinfolk.policies.scripted.cogsguard.adaptive_baseline import SMART, update_smart_roles
-from kinfolk.policies.scripted.cogsguard.behaviors import reasons
-from kinfolk.policies.scripted.cogsguard.behaviors.python_behaviors import call_python_hook
-from kinfolk.policies.scripted.cogsguard.catalog import CatalogLike, is_compiled, load_catalog
+from kinfolk.policies.scripted.cogsguard.behaviors import python_behaviors, reasons
+from kinfolk.policies.scripted.cogsguard.catalog import (
+    CatalogLike,
+    find_parameter_columns,
+    is_compiled,
+    load_catalog,
+)
+from kinfolk.policies.scripted.cogsguard.fused import (
+    FusedRolePlayer,
+    compile_play_ticks,
+    play_ticks,
+)
 from kinfolk.policies.scripted.cogsguard.memory import (
     AgentMemory,
     BehaviorParams,
@@ -36,13 +51,21 @@ from kinfolk.policies.scripted.cogsguard.memory import (
     allocate_scratch,
     parameter_row,
     view_memory,
+    write_parameters,
 )
 from kinfolk.policies.scripted.cogsguard.perception import perceive
 from kinfolk.roles import execution
 from kinfolk.roles.catalog import RoleCatalog, map_role_to_vibe
 from kinfolk.roles.model import MAX_BEHAVIORS, RoleDef, RoleTier
-from kinfolk.roles.program import RoleTables, role_from_tables, role_tables, write_programs
+from kinfolk.roles.program import (
+    NO_VALUE,
+    RoleTables,
+    role_from_tables,
+    role_tables,
+    write_programs,
+)
 from kinfolk.worlds.cogsguard import codes
+from kinfolk.worlds.cogsguard.world import CogsguardWorld
 
 _SHARED_KERNELS = (
     (col.FIND_PATH_KERNEL, pathfinding.find_path),
@@ -68,9 +91,11 @@ class RolePolicy(StatelessPolicy):
 
     def __init__(self, spec: WorldSpec, catalog: CatalogLike = None, **params: Any) -> None:
         self.catalog = load_catalog(catalog)
-        self.rules = parameter_row(spec, validate_settings(BehaviorParams, params))
+        self._params = validate_settings(BehaviorParams, params)
+        self.rules = parameter_row(spec, self._params)
         self._scratch = allocate_scratch(self.rules)
-        self.tables = role_tables(self.catalog.roles)
+        self.tables = role_tables(self.catalog.roles, self.catalog)
+        self._column_of_parameter = find_parameter_columns(self.catalog)
         self._vibes: dict[bytes, int] = {}
         self._is_explaining = False
         self._explanation = reasons.empty_explanation()
@@ -79,7 +104,8 @@ class RolePolicy(StatelessPolicy):
     @classmethod
     def kernels(cls) -> tuple[Callable[..., Any], ...]:
         """Return the kernels that the constructor compiles, apart from the behaviors."""
-        return (perceive, update_smart_roles, execution.run_compiled_hooks, write_programs)
+        deciding = (update_smart_roles, guards.apply_guards, execution.run_compiled_hooks)
+        return (perceive, *deciding, write_programs, play_ticks)
 
     @classmethod
     def prepare(cls, spec: WorldSpec) -> None:
@@ -96,6 +122,9 @@ class RolePolicy(StatelessPolicy):
             "program": MemoryField((MAX_BEHAVIORS,), "int16"),
             "active": MemoryField((), "int16"),
             "is_uninterruptible": MemoryField((), "int8"),
+            "guard": MemoryField((MAX_BEHAVIORS,), "int16"),
+            "threshold": MemoryField((MAX_BEHAVIORS,), "int32"),
+            "acted": MemoryField((max(1, len(self.catalog.behaviors)),), "int32"),
             "role": MemoryField((), "int64"),
             "vibe": MemoryField((), "int64"),
         }
@@ -109,13 +138,12 @@ class RolePolicy(StatelessPolicy):
         missing = [name for name in RoleTables._fields if name not in arrays]
         if missing:
             raise SettingsError(f"Role tables need the array '{missing[0]}', which is missing.")
-        expected = (len(arrays["behaviors"]), MAX_BEHAVIORS)
-        for name in RoleTables._fields:
-            shape = arrays[name].shape
+        n_roles = len(arrays["behaviors"])
+        for name, current in self.tables._asdict().items():
+            expected, shape = (n_roles, *current.shape[1:]), arrays[name].shape
             message = f"The array '{name}' of role tables must be {expected}, not {shape}."
             require(shape == expected, message)
-        max_id = int(np.max(arrays["behaviors"], initial=-1))
-        n_known = len(self.catalog.behaviors)
+        max_id, n_known = int(np.max(arrays["behaviors"], initial=-1)), len(self.catalog.behaviors)
         require(max_id < n_known, f"Role tables name behavior {max_id}; there are {n_known}.")
         columns = {}
         for name, current in self.tables._asdict().items():
@@ -127,7 +155,10 @@ class RolePolicy(StatelessPolicy):
         roles = self.assign_roles(batch, memory, keys)
         memory["role"][batch.memory_index] = roles
         memory["state"][batch.memory_index, col.UID] = batch.uid
+        self._write_default_parameters(memory["state"], batch.memory_index)
         self.write_programs(batch, roles, memory, keys)
+        in_tables = np.flatnonzero(roles >= 0)
+        self.write_genes(self.tables, roles[in_tables], batch.memory_index[in_tables], memory)
         for index in batch.memory_index.tolist():
             memory["vibe"][index] = self._find_vibe(memory["program"][index])
 
@@ -160,10 +191,34 @@ class RolePolicy(StatelessPolicy):
         """
         programs = np.full((len(roles), MAX_BEHAVIORS), -1, dtype=np.int16)
         in_tables = np.flatnonzero(roles >= 0)
-        sampled = np.ascontiguousarray(programs[in_tables])
+        sampled = programs[in_tables]
         write_programs(self.tables, roles[in_tables], keys[in_tables], sampled)
         programs[in_tables] = sampled
         memory["program"][batch.memory_index] = programs
+
+    def write_genes(self, tables: RoleTables, rows: Ints, agents: Ints, memory: Memory) -> None:
+        """Write the guards and parameters of roles into the memory of new agents.
+
+        Args:
+            tables: Tables with the roles.
+            rows: `[n]`, row of each agent's role.
+            agents: `[n]`, rows of the agents in memory.
+            memory: The policy's memory; "guard", "threshold" and "state" are written.
+        """
+        memory["guard"][agents], memory["threshold"][agents] = (
+            tables.guard[rows],
+            tables.threshold[rows],
+        )
+        for index, column in enumerate(self._column_of_parameter.values()):
+            values = tables.parameters[rows, index].astype(np.int64)
+            default = memory["state"][agents, column]
+            memory["state"][agents, column] = np.where(values == NO_VALUE, default, values)
+
+    def _write_default_parameters(self, state: Ints, agents: Ints) -> None:
+        """Write the parameters that hold for roles which do not set them."""
+        for parameter in self.catalog.parameters:
+            state[agents, self._column_of_parameter[parameter.name]] = parameter.default
+        write_parameters(state, agents, self._params)
 
     def act_async(self, observations: Bytes, batch: AgentBatch, memory: Memory, keys: Ints) -> None:
         """Update the agents' memory, then run one step of their programs."""
@@ -174,18 +229,43 @@ class RolePolicy(StatelessPolicy):
         perceive(agent_memory, rows.view(np.uint16), rows.view(np.float32), agents, keys)
         smart = agents[roles[agents] == SMART]
         update_smart_roles(agent_memory, state, smart, memory["vibe"], self._smart_programs)
+        genes = guards.GuardState(memory["guard"], memory["threshold"], memory["acted"])
+        guards.apply_guards(agent_memory, state, genes, agents)
         step = execution.new_step(agents, self._is_explaining)
 
         def call_hook(behavior: int, hook: int, i: int) -> int:
             """Call a hook in plain Python for row `i` of the batch."""
-            agent = int(step.agents[i])
-            return call_python_hook(self.catalog.behaviors[behavior], hook, agent_memory, agent)
+            columns = self._column_of_parameter
+            view = python_behaviors.AgentView(agent_memory, int(step.agents[i]), columns)
+            return python_behaviors.call_python_hook(self.catalog.behaviors[behavior], hook, view)
 
         execution.run_step(self._behavior_table, state, agent_memory, step, call_hook)
         if self._is_explaining:
-            n_roles = len(self.tables.behaviors)
-            self._explanation = reasons.explain_step(step.trace, programs, roles, agents, n_roles)
+            sizes = len(self.tables.behaviors), len(self.catalog.behaviors)
+            self._explanation = reasons.explain_step(step.trace, programs, roles, agents, *sizes)
         self._actions = np.stack([step.action, memory["vibe"][agents]], axis=1)
+
+    def make_fused_player(
+        self, world: object, memory: Memory, observations: Bytes, actions: Ints
+    ) -> FusedRolePlayer | None:
+        """Return a player of whole stretches of ticks; None if Python is needed in between.
+
+        It is, for explanations, behaviors in plain Python, and newborns, which need roles.
+
+        Args:
+            world: The batch of worlds.
+            memory: The policy's memory.
+            observations: `[W * N, row_bytes]`, observations of the batch.
+            actions: `[W * N, 2]`, actions of the batch.
+        """
+        has_python = bool((self._behavior_table.hooks == PYTHON_ADDRESS).any())
+        if not isinstance(world, CogsguardWorld) or world.settings.temple:
+            return None
+        if self._is_explaining or has_python:
+            return None
+        agent_memory = view_memory(memory, self._scratch, self.rules)
+        table, programs = self._behavior_table, self._smart_programs
+        return FusedRolePlayer(world, table, agent_memory, memory, programs, observations, actions)
 
     @property
     def explanation_schema(self) -> ExplanationSchema:
@@ -194,14 +274,14 @@ class RolePolicy(StatelessPolicy):
         Loaded tables hold roles without names; a role that is also in the catalog has its name there,
         any other is written out.
         """
-        names = {role.tiers: role.name for role in self.catalog.roles}
+        names = {role.genome: role.name for role in self.catalog.roles}
         role_names = []
         for row in range(len(self.tables.behaviors)):
             if self.tables.behaviors[row, 0] < 0:
                 role_names.append(reasons.IDLE_NAME)
                 continue
-            role = role_from_tables(self.tables, row)
-            role_names.append(names.get(role.tiers) or self.catalog.format_role(role))
+            role = role_from_tables(self.tables, row, self.catalog)
+            role_names.append(names.get(role.genome) or self.catalog.format_role(role))
         behavior_names = [behavior.name for behavior in self.catalog.behaviors]
         return reasons.make_schema(behavior_names, role_names)
 
@@ -236,6 +316,7 @@ class RolePolicy(StatelessPolicy):
         batch = empty_batch()
         self.act_async(np.zeros((0, spec.row_bytes), dtype=np.uint8), batch, memory, batch.uid)
         self.write_programs(batch, batch.uid, memory, batch.uid)
+        compile_play_ticks(self._behavior_table, agent_memory, memory, self._smart_programs)
         _compile_shared_kernels(agent_memory)
 
     def _make_seeded_programs(self) -> Ints:
@@ -252,12 +333,18 @@ def _compile_shared_kernels(memory: AgentMemory) -> None:
 
 
 def build_behavior_table(catalog: RoleCatalog, memory: AgentMemory) -> execution.BehaviorTable:
-    """Return the addresses of a catalog's hooks; PYTHON_ADDRESS for those in plain Python."""
+    """Return the addresses of a catalog's hooks; PYTHON_ADDRESS for those in plain Python.
+
+    The second half of the rows are the disabled twins of the behaviors; see `guards`.
+    """
     addresses = [
         get_function_address(hook, memory, 0) if is_compiled(hook) else PYTHON_ADDRESS
         for behavior in catalog.behaviors
         for hook in (behavior.can_start, behavior.act, behavior.should_terminate)
     ]
+    hooks_of_twin = (guards.is_disabled, guards.is_disabled, guards.stop_disabled)
+    disabled = [get_function_address(hook, memory, 0) for hook in hooks_of_twin]
+    addresses += disabled * len(catalog.behaviors)
     hooks = np.array(addresses, dtype=np.int64).reshape(-1, 3)
-    interruptible = [behavior.interruptible for behavior in catalog.behaviors]
+    interruptible = [behavior.interruptible for behavior in catalog.behaviors] * 2
     return execution.BehaviorTable(hooks, np.array(interruptible, dtype=np.bool_))

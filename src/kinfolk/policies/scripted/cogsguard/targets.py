@@ -19,10 +19,8 @@ MINE, ALIGN, SCRAMBLE, DEPOT = range(4)  # purposes of a target
 _NO_TARGET_COST = 1 << 30  # while no target is known
 _RETRY_TICKS = 10  # ticks before targets are compared again, when none fitted
 # In steps:
-_SCARCE_BONUS = 16  # an extractor of the scarcest element
 _PREFERENCE = 6  # an extractor of the element that the agent prefers
 _ENEMY_AREA_COST = 40  # an extractor in an enemy area, or too far for the hp
-_RIVAL_COST = 30  # a junction to which a team-mate is closer
 _RECENT_BONUS = 25  # a junction that was scrambled recently
 
 
@@ -73,7 +71,7 @@ def choose_extractor(memory: AgentMemory, agent: int) -> int:
         distance = grid_distance(memory, agent_cell, cell)
         cost = distance + min(to_depot, 1000)
         element = objects[entry, col.KIND] - codes.EXTRACTOR
-        cost -= _SCARCE_BONUS if element == scarcest else 0
+        cost -= state[col.SCARCE_BONUS] if element == scarcest else 0
         cost -= _PREFERENCE if element == state[col.UID] % 4 else 0
         if is_in_enemy_area(memory, agent, cell) or distance + to_depot > state[codes.HP]:
             cost += _ENEMY_AREA_COST
@@ -177,8 +175,8 @@ def choose_junction(memory: AgentMemory, agent: int, purpose: int) -> int:
         cost = grid_distance(memory, state[col.CELL], cell)
         changed = objects[entry, col.LAST_CHANGED]
         if purpose == ALIGN and changed > 0 and objects[entry, col.PREVIOUS_OWNER] >= codes.CLIPS:
-            cost -= _RECENT_BONUS if clock - changed <= memory.rules[col.RECENT_TICKS] else 0
-        cost += _RIVAL_COST if has_closer_teammate(memory, agent, cell, gear) else 0
+            cost -= _RECENT_BONUS if clock - changed <= state[col.RECENT_TICKS] else 0
+        cost += state[col.RIVAL_COST] if has_closer_teammate(memory, agent, cell, gear) else 0
         if cost < least:
             best, least = cell, cost
     return best

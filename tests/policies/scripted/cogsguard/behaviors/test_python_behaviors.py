@@ -102,7 +102,7 @@ def test_a_result_that_is_no_move_is_reported_with_the_function(capsys, module):
 def test_evolution_reports_behavior_function_file_and_line(capsys, module):
     code, output = run(
         capsys, "evolve", "roles", "--catalog", f"{module}.act", *SMALL, "--generations", "1",
-        "--games-per-generation", "48", "--engine", "local", "--eval-games", "2", "--out", "evolved",
+        "--racing", "2", "--engine", "local", "--eval-games", "2", "--out", "evolved",
     )  # fmt: skip
     assert code == 1
     assert f"behavior 'nap', act raised KeyError: 'nothing' ({module}.py:7 in fail)" in output.err

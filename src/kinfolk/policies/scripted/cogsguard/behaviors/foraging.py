@@ -40,10 +40,7 @@ def needs_recharge(memory: AgentMemory, agent: int) -> bool:
         return False
     ticks = primitives.travel_ticks(memory, agent, steps, state[codes.ENERGY])
     damage = primitives.enemy_damage(memory, agent, steps)
-    if (
-        state[codes.HP]
-        < ticks * memory.rules[col.HP_UPKEEP] + damage + memory.rules[col.HOME_MARGIN]
-    ):
+    if state[codes.HP] < ticks * memory.rules[col.HP_UPKEEP] + damage + state[col.HOME_MARGIN]:
         return True
     net = max(0, memory.rules[col.MOVE_COST] - primitives.solar_energy(memory, agent))
     need = min(steps * net, primitives.energy_limit(memory, state[codes.GEAR]) // 2)
@@ -58,7 +55,7 @@ def can_recharge(memory: AgentMemory, agent: int) -> int:
 def recharge(memory: AgentMemory, agent: int) -> int:
     """Action of `recharge`: return the move to the nearest friendly area, where the agent waits."""
     move = primitives.go_home(memory, agent)
-    return primitives.hold_near_goal(memory, move, primitives.steps_home(memory, agent))
+    return primitives.hold_near_goal(memory, agent, move, primitives.steps_home(memory, agent))
 
 
 def should_stop_recharging(memory: AgentMemory, agent: int) -> int:
@@ -112,7 +109,7 @@ def mine(memory: AgentMemory, agent: int) -> int:
         return reasons.NO_EXTRACTOR
     move = primitives.move_to(memory, agent, cell, pathfinding.PREFER_SAFE)
     if move < 0:
-        targets.abandon_target(memory, agent, targets.MINE, memory.rules[col.RETRY_DELAY])
+        targets.abandon_target(memory, agent, targets.MINE, memory.state[agent, col.RETRY_DELAY])
     return move
 
 
@@ -126,13 +123,13 @@ def should_stop_mining(memory: AgentMemory, agent: int) -> int:
 def can_deposit(memory: AgentMemory, agent: int) -> int:
     """Start condition of `deposit_resource`: return YES if the agent has cargo to bring to a depot.
 
-    The cargo must be full, or the agent must have no extractor left to mine.
+    The cargo must have reached `cargo_percent`, or no extractor must be left to mine.
     """
     if primitives.cargo_size(memory, agent) == 0:
         return reasons.NOTHING_CARRIED
     if primitives.is_store_full(memory, agent):
         return reasons.STORE_FULL
-    if not primitives.is_cargo_full(memory, agent) and has_target(memory, agent):
+    if not primitives.has_cargo_to_deposit(memory, agent) and has_target(memory, agent):
         return reasons.NOT_FULL_YET
     return YES if primitives.target_cell(memory, agent, targets.DEPOT) > 0 else reasons.NO_DEPOT
 
@@ -144,8 +141,10 @@ def deposit(memory: AgentMemory, agent: int) -> int:
         return reasons.NO_DEPOT
     move = primitives.move_to(memory, agent, cell, pathfinding.PREFER_SAFE)
     if move < 0:
-        targets.abandon_target(memory, agent, targets.DEPOT, memory.rules[col.RETRY_DELAY])
-    return primitives.hold_near_goal(memory, move, primitives.distance_to(memory, agent, cell))
+        targets.abandon_target(memory, agent, targets.DEPOT, memory.state[agent, col.RETRY_DELAY])
+    return primitives.hold_near_goal(
+        memory, agent, move, primitives.distance_to(memory, agent, cell)
+    )
 
 
 def should_stop_depositing(memory: AgentMemory, agent: int) -> int:
@@ -195,7 +194,7 @@ def search_with_gear(memory: AgentMemory, agent: int, mode: int) -> int:
         agent: The agent's row in memory.
         mode: What the agent looks for, such as `exploration.RINGS`.
     """
-    move = primitives.fetch_gear(memory, agent, codes.SCOUT, memory.rules[col.STORE_RESERVE])
+    move = primitives.fetch_gear(memory, agent, codes.SCOUT, memory.state[agent, col.STORE_RESERVE])
     return move if move >= 0 else primitives.explore_move(memory, agent, mode)
 
 
@@ -219,7 +218,7 @@ def knows_enough_extractors(memory: AgentMemory, agent: int) -> bool:
     """Return whether the agent knows `extractors_wanted` extractors of each element."""
     for element in range(4):
         known = memory.state[agent, col.EXTRACTOR_COUNTS + element]
-        if known < memory.rules[col.EXTRACTORS_WANTED]:
+        if known < memory.state[agent, col.EXTRACTORS_WANTED]:
             return False
     return True
 
@@ -245,7 +244,8 @@ def expects_junctions(memory: AgentMemory, agent: int) -> bool:
 
     A frontier must be left, and the search must not have been fruitless for `retry_delay` ticks.
     """
-    is_fruitless = memory.state[agent, col.FRUITLESS_TICKS] >= memory.rules[col.RETRY_DELAY]
+    state = memory.state[agent]
+    is_fruitless = state[col.FRUITLESS_TICKS] >= state[col.RETRY_DELAY]
     return not (is_fruitless or exploration.has_no_frontier(memory, agent))
 
 

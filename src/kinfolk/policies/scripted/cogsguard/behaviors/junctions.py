@@ -30,7 +30,7 @@ def can_get_hearts(memory: AgentMemory, agent: int) -> int:
     It must have fewer than `hearts_wanted`, know where hearts are given, and the store must be able
     to pay for one.
     """
-    if memory.state[agent, codes.HEARTS] >= memory.rules[col.HEARTS_WANTED]:
+    if memory.state[agent, codes.HEARTS] >= memory.state[agent, col.HEARTS_WANTED]:
         return reasons.ENOUGH_HEARTS
     if heart_source(memory, agent) == 0:
         return reasons.NO_HUB
@@ -46,12 +46,14 @@ def get_hearts(memory: AgentMemory, agent: int) -> int:
     if cell == 0:
         return reasons.NO_HUB
     move = primitives.move_to(memory, agent, cell, 0)
-    return primitives.hold_near_goal(memory, move, primitives.distance_to(memory, agent, cell))
+    return primitives.hold_near_goal(
+        memory, agent, move, primitives.distance_to(memory, agent, cell)
+    )
 
 
 def should_stop_getting_hearts(memory: AgentMemory, agent: int) -> int:
     """Stop condition of `get_hearts`: return YES if it has enough or the store cannot pay."""
-    if memory.state[agent, codes.HEARTS] >= memory.rules[col.HEARTS_WANTED]:
+    if memory.state[agent, codes.HEARTS] >= memory.state[agent, col.HEARTS_WANTED]:
         return 1
     return int(not primitives.can_afford_heart(memory, agent))
 
@@ -93,7 +95,7 @@ def can_get_influence(memory: AgentMemory, agent: int) -> int:
     is_enough = state[codes.INFLUENCE] >= min(influence_needed(memory, agent), limit)
     is_on_the_way = cell > 0 and not is_in_friendly_area(memory, agent, state[col.CELL])
     if not is_enough and is_on_the_way and state[codes.GEAR] == codes.ALIGNER:
-        targets.abandon_target(memory, agent, targets.ALIGN, memory.rules[col.RETRY_DELAY])
+        targets.abandon_target(memory, agent, targets.ALIGN, memory.state[agent, col.RETRY_DELAY])
         cell = primitives.target_cell(memory, agent, targets.ALIGN)
         is_enough = cell > 0 and state[codes.INFLUENCE] >= influence_needed(memory, agent)
     return reasons.ENOUGH_INFLUENCE if is_enough else YES
@@ -107,7 +109,7 @@ def get_influence(memory: AgentMemory, agent: int) -> int:
     if move >= 0:
         return move
     move = primitives.go_home(memory, agent)
-    return primitives.hold_near_goal(memory, move, primitives.steps_home(memory, agent))
+    return primitives.hold_near_goal(memory, agent, move, primitives.steps_home(memory, agent))
 
 
 def should_stop_getting_influence(memory: AgentMemory, agent: int) -> int:
@@ -143,7 +145,7 @@ def approach_junction(memory: AgentMemory, agent: int, cell: int, purpose: int, 
     move = primitives.move_to(memory, agent, cell, flags)
     if move < 0 or (beside and state[col.BLOCKED] > _FAILED_BUMPS):
         state[col.BLOCKED] = 0
-        targets.abandon_target(memory, agent, purpose, memory.rules[col.RETRY_DELAY])
+        targets.abandon_target(memory, agent, purpose, memory.state[agent, col.RETRY_DELAY])
         return reasons.NO_PATH
     return move
 
@@ -186,7 +188,7 @@ def align_junction(memory: AgentMemory, agent: int) -> int:
         return reasons.NO_ALIGNABLE_JUNCTION
     if memory.state[agent, codes.INFLUENCE] < memory.rules[col.ALIGN_INFLUENCE]:
         # It ran out on the way, which was longer than it seemed: another junction may be nearer.
-        targets.abandon_target(memory, agent, targets.ALIGN, memory.rules[col.RETRY_DELAY])
+        targets.abandon_target(memory, agent, targets.ALIGN, memory.state[agent, col.RETRY_DELAY])
         return reasons.LITTLE_INFLUENCE
     return approach_junction(memory, agent, cell, targets.ALIGN, pathfinding.AVOID_ENEMY)
 

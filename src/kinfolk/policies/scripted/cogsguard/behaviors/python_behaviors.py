@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from operator import index
 from pathlib import PurePath
 from typing import Any, NamedTuple
@@ -20,6 +20,23 @@ from kinfolk.worlds.cogsguard.spec import FACTS
 
 _NO_ACTION = -1000  # no move, and no reason code
 _HOOK_NAMES = {CAN_START: "can_start", ACT: "act", SHOULD_TERMINATE: "should_terminate"}
+
+
+FACT_DESCRIPTIONS = {
+    "hp": "hit points",
+    "energy": "energy, which moves cost",
+    **{element: f"{element} that it carries" for element in codes.ELEMENTS},
+    "hearts": "hearts that it holds",
+    "influence": "influence that it holds",
+    "gear": "code of its gear; `agent.gear` is the name",
+    "vibe": "code of the vibe that it shows",
+    **{f"store_{element}": f"{element} in the store of its team" for element in codes.ELEMENTS},
+    "store_hearts": "hearts in the store of its team",
+    "south": "cells south of where it was born",
+    "east": "cells east of where it was born",
+    "last_action_succeeded": "1 if its last action succeeded, else 0",
+    "episode_fraction_elapsed": "tick of the game",
+}
 
 
 class KnownObject(NamedTuple):
@@ -40,14 +57,35 @@ class AgentView:
     Args:
         memory: Memory of all agents.
         agent: The agent's row in memory.
+        parameter_columns: Column of the state that holds each parameter, by name.
     """
 
-    def __init__(self, memory: AgentMemory, agent: int) -> None:
+    def __init__(
+        self, memory: AgentMemory, agent: int, parameter_columns: Mapping[str, int] | None = None
+    ) -> None:
         self.memory, self.agent = memory, agent
+        self._parameter_columns = parameter_columns or {}
 
     def __getitem__(self, fact: str) -> int:
-        """Return a fact of `worlds.cogsguard.spec.FACTS`; the elapsed share as the tick."""
+        """Return a fact, see `FACT_DESCRIPTIONS`; the elapsed share as the tick.
+
+        Raises:
+            KeyError: There is no such fact.
+        """
+        if fact not in FACTS:
+            raise KeyError(f"no fact is named {fact!r}; `kinfolk behaviors --facts` lists them")
         return int(self.memory.state[self.agent, FACTS.index(fact)])
+
+    def parameter(self, name: str) -> int:
+        """Return a parameter as the agent's role sets it, or its default.
+
+        Raises:
+            KeyError: No behavior of the catalog has such a parameter.
+        """
+        if name not in self._parameter_columns:
+            known = ", ".join(self._parameter_columns)
+            raise KeyError(f"no behavior has a parameter {name!r}; known are {known}")
+        return int(self.memory.state[self.agent, self._parameter_columns[name]])
 
     @property
     def tick(self) -> int:
@@ -147,14 +185,13 @@ class BehaviorError(Exception):
     """A behavior in plain Python raised an exception, or returned something invalid."""
 
 
-def call_python_hook(behavior: BehaviorDef, hook: int, memory: AgentMemory, agent: int) -> int:
+def call_python_hook(behavior: BehaviorDef, hook: int, view: AgentView) -> int:
     """Call one hook in plain Python and return its result as an integer.
 
     Args:
         behavior: The behavior that has the hook.
         hook: `CAN_START`, `ACT` or `SHOULD_TERMINATE`.
-        memory: Memory of all agents.
-        agent: The agent's row in memory.
+        view: What its agent knows.
 
     Returns:
         1 or 0, or for `ACT` a move or a number below zero.
@@ -166,7 +203,7 @@ def call_python_hook(behavior: BehaviorDef, hook: int, memory: AgentMemory, agen
     label = f"behavior '{behavior.name}', {name}"
     function: Callable[[AgentView], Any] = getattr(behavior, name)
     try:
-        result = function(AgentView(memory, agent))
+        result = function(view)
     except Exception as error:
         raise BehaviorError(f"{label} raised {summarize_error(error).message}") from error
     try:

@@ -39,6 +39,7 @@ REASON_TEXTS = (
     "an enemy junction is known",
     "the store is full",
     "its Python hook says so",
+    "the guard of its tier does not hold",
 )
 # The codes of the texts above, in their order.
 NO_PATH, NO_RECHARGE_NEEDED = -1, -2
@@ -46,7 +47,7 @@ CARGO_FULL, NO_EXTRACTOR, NOTHING_CARRIED, NO_DEPOT, NOT_FULL_YET, HAS_EXTRACTOR
 ALL_BUILDINGS, ENOUGH_EXTRACTORS, NO_MORE_JUNCTIONS = -9, -10, -11
 ENOUGH_HEARTS, STORE_EMPTY, NO_HUB, ENOUGH_INFLUENCE, NO_INFLUENCE_RULE = range(-12, -17, -1)
 NO_GEAR, NO_HEART, LITTLE_INFLUENCE, NO_ALIGNABLE_JUNCTION = range(-17, -21, -1)
-NO_ENEMY, HAS_ENEMY, STORE_FULL, PYTHON_NO = range(-21, -25, -1)
+NO_ENEMY, HAS_ENEMY, STORE_FULL, PYTHON_NO, GUARDED = range(-21, -26, -1)
 
 
 def reason_text(code: int) -> str:
@@ -78,7 +79,12 @@ def make_schema(behaviors: Sequence[str], roles: Sequence[str]) -> ExplanationSc
 
 
 def explain_step(
-    trace: AnyArray, programs: AnyArray, role_ids: Ints, agents: Ints, n_roles: int
+    trace: AnyArray,
+    programs: AnyArray,
+    role_ids: Ints,
+    agents: Ints,
+    n_roles: int,
+    n_behaviors: int,
 ) -> ExplanationBatch:
     """Translate the trace of an execution step into an explanation.
 
@@ -88,11 +94,13 @@ def explain_step(
         role_ids: `[capacity]`, role of every agent.
         agents: `[n]`, the agents' rows in memory.
         n_roles: Number of roles in the tables.
+        n_behaviors: Number of behaviors in the catalog.
 
     Returns:
         Behaviors, outcomes and roles as indices into the names of `make_schema`.
     """
     considered = programs[agents].astype(np.int64)
+    considered = np.where(considered < 0, -1, considered % n_behaviors)  # of disabled twins, too
     code = trace.astype(np.int64)
     outcome = np.where(code < execution.REASON_BASE, code, 0)
     for i, failure in enumerate(_FAILURES):
