@@ -5,7 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kinfolk.training.buffer import NO_ROW, estimate_advantages, link_next_rows, shuffled_indices
+from kinfolk.training.buffer import NO_ROW, estimate_advantages, link_next_rows
+from kinfolk.training.minibatches import shuffled_indices
 
 
 def advantages(index, reward, value, done, bootstrap, bootstrap_value, gamma, gae_lambda, rho=None):

@@ -80,6 +80,26 @@ def test_what_is_no_module_is_refused():
         make_own_module(name, None, {"width": 3})
 
 
+def test_a_module_alone_is_that_of_the_only_slot_and_trainers_print_what_they_are():
+    with kf.Trainer("gym:CartPole-v1", slots=own_nets.Odd, **SMALL) as trainer:
+        assert repr(trainer) == "Trainer(gym:CartPole-v1, slots: main, step 0 of 128)"
+        assert repr(trainer.collect()) == "Rollout(rows by slot: main: 64; episodes ended: 2)"
+
+
+def test_nan_of_a_net_is_blamed_on_the_net():
+    class Broken(own_nets.Odd):
+        def forward(self, x):
+            logits, value = super().forward(x)
+            return logits, value * float("nan")
+
+    with pytest.raises(ContractError) as caught:
+        list(kf.Trainer("gym:CartPole-v1", slots=Broken, **SMALL))
+    assert str(caught.value) == (
+        "The net returned NaN as values, so that the loss 'ppo_actor' is nan. Look for a division by "
+        "zero or a logarithm of zero in its forward, or for a learning rate that is too large."
+    )
+
+
 def test_wrong_outputs_name_the_users_file_and_line():
     class Narrow(nn.Module):
         def __init__(self, shape):

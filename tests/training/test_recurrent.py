@@ -7,7 +7,11 @@ from hypothesis import strategies as st
 from small_trainings import TINY, collected, settings_of
 
 from kinfolk.policies.scripted.cogsguard.map_features import COLUMN_NAMES
-from kinfolk.training.buffer import iter_minibatches, iter_sequence_minibatches, split_sequences
+from kinfolk.training.minibatches import (
+    iter_minibatches,
+    iter_sequence_minibatches,
+    split_sequences,
+)
 
 GRU = {**TINY, "rollout_length": 50, "slots": {"main": "kin://gru?hidden=[16]&state_size=16"}}
 

@@ -152,7 +152,7 @@ CASES = {
     ),
     "an unknown critic": (
         {"slots": {"a": "kin://mlp?critic=own"}},
-        "The critic is 'shared' or 'separate', not 'own'.",
+        "The critic is 'shared', 'separate' or 'team', not 'own'.",
     ),
     "a setting that there is not": (
         {"ppo": {"gama": 0.9}},

@@ -1,4 +1,4 @@
-"""Rollout buffers, advantages and minibatches.
+"""Rollout buffers: the columns of experience, and the advantages of its rows.
 
 Observations, actions and rewards of a slot are columns in the order of time.
 A block holds the rows in which one slot *acted*; the column `learner_slot` says which slot learns
@@ -13,8 +13,8 @@ next observation is used instead (`bootstrap_value`).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NamedTuple, TypeAlias
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -22,9 +22,7 @@ import numpy.typing as npt
 from kinfolk.core.arrays import AnyArray, Bools, Ints
 from kinfolk.core.imports import make_missing_library_error
 from kinfolk.core.jit import allocation_free_kernel
-from kinfolk.core.random import fold_in, randint
 from kinfolk.policies.base import MemoryField
-from kinfolk.training.settings import PPOSettings
 
 RolloutColumns: TypeAlias = dict[str, AnyArray]
 Float32Array: TypeAlias = npt.NDArray[np.float32]
@@ -47,7 +45,11 @@ NO_LABEL = -1  # in `teacher_action`; as the bits of a number it would be NaN
 
 
 def learner_columns(
-    row_bytes: int, n_heads: int, state_size: int, n_teacher_logits: int | None
+    row_bytes: int,
+    n_heads: int,
+    state_size: int,
+    n_teacher_logits: int | None,
+    has_team: bool = False,
 ) -> dict[str, MemoryField]:
     """Return the columns of rows that a slot learns from, with those of a teacher if it has one.
 
@@ -56,6 +58,7 @@ def learner_columns(
         n_heads: Parts of an action.
         state_size: Size of a recurrent learner's hidden state; 0 if it is not recurrent.
         n_teacher_logits: Logits of a teacher's net; 0 if it is scripted; None without a teacher.
+        has_team: Whether the learner's critic sees the observations of the whole team.
     """
     columns = {
         **BASE_COLUMNS,
@@ -68,6 +71,9 @@ def learner_columns(
     }
     if state_size:
         columns["state"] = MemoryField((state_size,), "float32")  # before this row
+    if has_team:
+        # Rows of one team, the agents of a slot in one world and tick, have the same number.
+        columns["team"] = MemoryField((), "int64")
     if n_teacher_logits is not None:
         columns["teacher_action"] = MemoryField((n_heads,), "int64")  # -1: no label
         columns["teacher_value"] = MemoryField((), "float32")  # NaN: the teacher has no critic
@@ -106,7 +112,8 @@ class RolloutBuffer:
 def concat_blocks(blocks: Sequence[RolloutColumns], n_memory_indices: int) -> RolloutColumns:
     """Concatenate the blocks that several chunks of worlds recorded for one slot.
 
-    Memory and bootstrap indices are offset, so that no row of one chunk succeeds one of another.
+    Memory indices, bootstrap indices and teams are offset, so that no row of one chunk succeeds one
+    of another, nor shares its team.
 
     Args:
         blocks: Columns of each chunk, with the same names.
@@ -114,13 +121,16 @@ def concat_blocks(blocks: Sequence[RolloutColumns], n_memory_indices: int) -> Ro
     """
     if len(blocks) == 1:
         return blocks[0]
-    n_bootstrap, shifted = 0, []
+    n_bootstrap, n_teams, shifted = 0, 0, []
     for number, block in enumerate(blocks):
         columns = {**block, "memory_index": block["memory_index"] + number * n_memory_indices}
         if "bootstrap_index" in block:
             index = block["bootstrap_index"]
             columns["bootstrap_index"] = np.where(index >= 0, index + n_bootstrap, NO_ROW)
             n_bootstrap += len(block["bootstrap_value"])
+        if "team" in block:
+            columns["team"] = block["team"] + n_teams
+            n_teams += int(block["team"].max(initial=-1)) + 1
         shifted.append(columns)
     return {name: np.concatenate([block[name] for block in shifted]) for name in shifted[0]}
 
@@ -140,107 +150,6 @@ def to_tensordict(rows: RolloutColumns) -> Any:
     count = len(rows["slot_id"])
     tensors = {name: torch.from_numpy(c) for name, c in rows.items() if len(c) == count}
     return TensorDict(tensors, batch_size=[count])
-
-
-_MINIBATCHES_PER_EPOCH = 32  # within the limits of the minibatch size
-_MIN_MINIBATCH_SIZE, _MAX_MINIBATCH_SIZE = 64, 4096  # rows
-_MAX_EPOCHS, _MIN_EPOCHS = 10, 2
-_FULL_EPOCHS_ROWS = 4096  # updates with more rows have fewer epochs
-
-
-class MinibatchSchedule(NamedTuple):
-    """Minibatch size and number of epochs of one update."""
-
-    minibatch_size: int  # rows
-    n_epochs: int  # passes over all rows
-
-
-def minibatch_schedule(n_rows: int, settings: PPOSettings) -> MinibatchSchedule:
-    """Choose the minibatch size and the number of epochs of an update, where they are not set.
-
-    With 2,048 rows this is the default of Stable-Baselines3 (minibatches of 64, 10 epochs). With
-    more rows minibatches grow, so that an epoch has 32 of them, and epochs shrink with the square
-    root of the rows, as each pass is less noisy and costs more.
-
-    Args:
-        n_rows: How many rows the slot learns from in this update.
-        settings: `minibatch_size` and `n_epochs` are used where they are set.
-
-    >>> minibatch_schedule(1024, PPOSettings()), minibatch_schedule(16_384, PPOSettings())
-    (MinibatchSchedule(minibatch_size=64, n_epochs=10), MinibatchSchedule(minibatch_size=512, n_epochs=5))
-    """
-    size = min(max(n_rows // _MINIBATCHES_PER_EPOCH, _MIN_MINIBATCH_SIZE), _MAX_MINIBATCH_SIZE)
-    epochs = round(_MAX_EPOCHS * (_FULL_EPOCHS_ROWS / max(n_rows, 1)) ** 0.5)
-    epochs = min(max(epochs, _MIN_EPOCHS), _MAX_EPOCHS)
-    return MinibatchSchedule(settings.minibatch_size or size, settings.n_epochs or epochs)
-
-
-class Sequences(NamedTuple):
-    """Sequences of successive rows of the same life, for recurrent nets."""
-
-    order: Ints  # [rows], indices of rows, sequence after sequence
-    start: Ints  # [sequences], where each begins in `order`
-    length: Ints  # [sequences], rows
-
-
-def split_sequences(rows: RolloutColumns, max_length: int) -> Sequences:
-    """Split the rows of each agent into sequences of one life and at most `max_length` rows."""
-    order: Ints = np.argsort(rows["memory_index"], kind="stable").astype(np.int64)
-    memory_index, uid, done = (rows[name][order] for name in ("memory_index", "uid", "done"))
-    begins = np.ones(len(order), dtype=np.bool_)  # a life begins
-    begins[1:] = (memory_index[1:] != memory_index[:-1]) | (uid[1:] != uid[:-1]) | done[:-1]
-    life = np.cumsum(begins) - 1
-    first = np.flatnonzero(begins)
-    age = np.arange(len(order)) - first[life] if len(order) else np.zeros(0, dtype=np.int64)
-    start = np.flatnonzero(age % max_length == 0)
-    length = np.diff(np.append(start, len(order)))
-    return Sequences(order, start, length)
-
-
-def iter_minibatches(
-    count: int, minibatch_size: int, min_minibatches: int, key: int, epoch: int
-) -> Iterator[Ints]:
-    """Yield shuffled minibatches of row indices that together hold every row once.
-
-    Args:
-        count: How many rows.
-        minibatch_size: Rows per minibatch, approximately: minibatches are of nearly equal size.
-        min_minibatches: Fewest minibatches, as far as there are rows.
-        key: Random key of the update.
-        epoch: Number of the epoch, folded into the key.
-    """
-    n_minibatches = max(1, min(min_minibatches, count), round(count / minibatch_size))
-    yield from np.array_split(shuffled_indices(count, key, epoch), n_minibatches)
-
-
-def iter_sequence_minibatches(
-    sequences: Sequences, minibatch_size: int, min_minibatches: int, key: int, epoch: int
-) -> Iterator[tuple[Ints, list[Ints]]]:
-    """Yield shuffled minibatches of sequences, with their rows grouped by time step.
-
-    Longer sequences come first, so that the rows of step `t` continue a prefix of those of `t - 1`.
-
-    Args:
-        sequences: From `split_sequences`.
-        minibatch_size: Rows per minibatch, approximately.
-        min_minibatches: Fewest minibatches, as far as there are sequences.
-        key: Random key of the update.
-        epoch: Number of the epoch, folded into the key.
-
-    Yields:
-        The first rows of the sequences, and for each time step the rows of all sequences that are
-        long enough.
-    """
-    order = shuffled_indices(len(sequences.start), key, epoch)
-    n_minibatches = max(min_minibatches, round(len(sequences.order) / minibatch_size))
-    for minibatch in np.array_split(order, n_minibatches):
-        if not len(minibatch):
-            continue
-        minibatch = minibatch[np.argsort(-sequences.length[minibatch], kind="stable")]
-        start, length = sequences.start[minibatch], sequences.length[minibatch]
-        counts = [int((length > step).sum()) for step in range(int(length[0]))]
-        steps = [sequences.order[start[:n] + step] for step, n in enumerate(counts)]
-        yield steps[0], steps
 
 
 @allocation_free_kernel
@@ -299,24 +208,3 @@ def estimate_advantages(
             next_value = float(bootstrap_value[bootstrap_index[i]])
         td_error = float(reward[i]) + gamma * next_value - float(value[i])
         advantage[i] = np.float32(float(rho[i]) * (td_error + gamma * gae_lambda * next_advantage))
-
-
-@allocation_free_kernel
-def _shuffle(order: Ints, key: int) -> None:
-    """Shuffle `order` in place (Fisher and Yates)."""
-    for i in range(order.shape[0] - 1, 0, -1):
-        j = randint(key, i, i + 1)
-        order[i], order[j] = order[j], order[i]
-
-
-def shuffled_indices(count: int, key: int, epoch: int) -> Ints:
-    """Return a random permutation of `range(count)`.
-
-    Args:
-        count: How many indices.
-        key: Random key of the update.
-        epoch: Folded into the key, so that every epoch has another order.
-    """
-    order: Ints = np.arange(count, dtype=np.int64)
-    _shuffle(order, fold_in(key, epoch))
-    return order

@@ -39,6 +39,7 @@ class Collection:
             bootstrapped with the critic's value.
         pool_slot: Id of the slot that snapshots of the opponent pool play; None without a pool.
         batch_invariant: Whether nets whose outputs depend on the batch are refused.
+        noise_correlation: Of continuous actions of slots that are trained, from step to step.
         chunk: Which chunk of the worlds.
         weights: By slot id, the weights of every slot that learns.
         pool: The opponents to play against.
@@ -48,6 +49,7 @@ class Collection:
     bootstrap_early_ends: bool = True
     pool_slot: str | None = None
     batch_invariant: bool = True
+    noise_correlation: float = 0.0
     chunk: int = 0
     weights: Mapping[str, Arrays] = field(default_factory=dict)
     pool: OpponentPool | None = None
@@ -126,6 +128,8 @@ class Collector(Observer[Experience]):
             teacher = None if slot.teacher is None else build(slot.teacher)
             student = None if slot.student is None else self._policies[slot.student]
             actor = self._policies[name]
+            if slot.is_trainable_agent and isinstance(actor, NeuralPolicy):
+                actor.noise_correlation = plan.noise_correlation
             self._recorders[name] = RolloutRecorder(actor, slot, spec, capacity, teacher, student)
         return [LoadedSlot(name, recorder) for name, recorder in self._recorders.items()]
 

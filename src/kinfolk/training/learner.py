@@ -16,16 +16,15 @@ from kinfolk.core.settings import Settings
 from kinfolk.policies.base import select_memory as select_arrays
 from kinfolk.policies.neural.normalization import RewardScale
 from kinfolk.policies.neural.policy import MASKED_LOGIT, NeuralPolicy
-from kinfolk.training.buffer import (
-    RolloutColumns,
-    estimate_advantages,
+from kinfolk.training.buffer import RolloutColumns, estimate_advantages, link_next_rows
+from kinfolk.training.losses import LOSSES, apply_loss
+from kinfolk.training.minibatches import (
     iter_minibatches,
     iter_sequence_minibatches,
-    link_next_rows,
+    iter_team_minibatches,
     minibatch_schedule,
     split_sequences,
 )
-from kinfolk.training.losses import LOSSES, apply_loss
 from kinfolk.training.outputs import ActorCriticOutput, make_ranges, to_minibatch
 from kinfolk.training.profiles import LossProfiles
 from kinfolk.training.settings import PPOSettings
@@ -161,7 +160,8 @@ class Learner:
     ) -> Iterator[tuple[Ints, ActorCriticOutput]]:
         """Yield the shuffled minibatches of an epoch with the net's current outputs.
 
-        Recurrent nets are unrolled over sequences, from the hidden state recorded at their start.
+        Recurrent nets are unrolled over sequences, from the hidden state recorded at their start;
+        nets with a team critic get whole teams.
 
         Args:
             rows: Columns of the rollout.
@@ -175,6 +175,12 @@ class Learner:
         settings, net = self._settings, self.policy
         size, least = minibatch_schedule(count, settings).minibatch_size, settings.min_minibatches
         observations, group = rows["observations"], rows["group"]
+        if net.uses_team:
+            for indices in iter_team_minibatches(rows["team"], size, least, key, epoch):
+                x = net.encoder.encode(observations, group, indices)
+                logits, value = net.module(x, torch.from_numpy(rows["team"][indices]))
+                yield indices, self._mask_output(logits, value, rows, indices)
+            return
         if not net.memory_size:
             for indices in iter_minibatches(count, size, least, key, epoch):
                 logits, value = net.module(net.encoder.encode(observations, group, indices))

@@ -147,6 +147,13 @@ def apply_loss(
     if number is None:
         raise make_error(f"must return a scalar as loss, not {value!r}")
     if not math.isfinite(number):
+        for kind, values in (("logits", torch.cat(output.log_probs, 1)), ("values", output.value)):
+            if values.isnan().any():
+                raise ContractError(
+                    f"The net returned NaN as {kind}, so that {name[0].lower()}{name[1:]} is {number}. "
+                    f"Look for a division by zero or a logarithm of zero in its forward, or for a "
+                    f"learning rate that is too large."
+                )
         raise make_error(
             f"is {number}, which has no usable gradient. Look for a division by zero, a "
             f"logarithm of zero, or NaN in observations, rewards or the net"

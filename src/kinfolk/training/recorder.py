@@ -90,6 +90,8 @@ class RolloutRecorder:
         self._net = actor if isinstance(actor, NeuralPolicy) else None
         self._learner = self._student or (self._net if plan.is_trainable_agent else None)
         self._has_learner = plan.learner_slot != NO_SLOT
+        trained = student or actor  # the net that learns from the rows
+        self._has_team = isinstance(trained, NeuralPolicy) and trained.uses_team
         self._columns = BASE_COLUMNS
         if self._has_learner:
             learner, labeler = self._learner, teacher or actor
@@ -99,6 +101,7 @@ class RolloutRecorder:
                 n_heads=spec.n_heads,
                 state_size=0 if learner is None else learner.memory_size,
                 n_teacher_logits=n_logits if self._records_teacher else None,
+                has_team=self._has_team,
             )
         self._buffers: dict[int, RolloutBuffer] = {}
         self._step_rows: RolloutColumns = {}  # views of this tick's rows
@@ -128,6 +131,8 @@ class RolloutRecorder:
         rows["alive"][:] = True
         if self._has_learner:
             rows["group"][:] = batch.group
+        if "team" in rows:
+            rows["team"][:] = self._number_teams(batch.world)
         if "state" in rows:
             role = "student" if self._student else "actor"
             rows["state"][:] = memory[f"{role}/state"][batch.memory_index]
@@ -147,7 +152,7 @@ class RolloutRecorder:
         rows["bootstrap_index"][:] = NO_SLOT
         output = None if self._net is None else self._net.last_output
         rows["log_prob"][:] = 0.0 if output is None else output.log_prob
-        rows["value"][:] = 0.0 if output is None else output.value
+        rows["value"][:] = 0.0 if self._net is None else self._read_values(self._net)
         if self._records_teacher:
             self._record_teacher(actions)
         if self._student is not None:
@@ -158,10 +163,25 @@ class RolloutRecorder:
         """Write the teacher's actions, values and logits; `actions` are the actor's."""
         rows, teacher = self._step_rows, self._teacher or self._actor
         rows["teacher_action"][:] = actions if self._teacher is None else self._teacher.act_wait()
-        output = teacher.last_output if isinstance(teacher, NeuralPolicy) else None
-        rows["teacher_value"][:] = np.nan if output is None else output.value
-        if output is not None:
-            rows["teacher_logits"][:] = output.logits
+        if not isinstance(teacher, NeuralPolicy):
+            rows["teacher_value"][:] = np.nan
+            return
+        rows["teacher_value"][:] = self._read_values(teacher)
+        rows["teacher_logits"][:] = teacher.last_output.logits
+
+    def _read_values(self, net: NeuralPolicy) -> AnyArray:
+        """Return a net's values of this tick's rows; a team critic sees all agents of a world."""
+        if not net.uses_team:
+            return net.last_output.value
+        batch = self._step_batch
+        return net.team_values(net.last_inputs, batch.group, batch.world)
+
+    def _number_teams(self, world: Ints) -> Ints:
+        """Return a number for the team of each row, which no earlier tick has used."""
+        worlds, index = np.unique(world, return_inverse=True)
+        numbers: Ints = self._n_teams + index
+        self._n_teams += len(worlds)
+        return numbers
 
     def close(self) -> None:
         """Close the actor, the teacher and the student."""
@@ -175,8 +195,9 @@ class RolloutRecorder:
         self._buffer = self._buffers[chunk]
         self._buffer.clear()
         self._step_rows = {}
-        self._bootstrap_rows: list[tuple[Bytes, Ints, AnyArray | None]] = []
+        self._bootstrap_rows: list[tuple[Bytes, Ints, AnyArray | None, Ints]] = []
         self._n_bootstrap = 0
+        self._n_teams = 0  # numbers of teams given out
 
     def finish_step(self, loop: EpisodeLoop, no_bootstrap: Bools, is_last: bool) -> None:
         """Record the rewards of this tick's rows, and keep the inputs of bootstrap values.
@@ -200,14 +221,19 @@ class RolloutRecorder:
             return
         survives = ~terminated & ~no_bootstrap[world]
         needed = np.flatnonzero(survives if is_last else truncated & survives)
-        if len(needed):
-            rows["bootstrap_index"][needed] = self._n_bootstrap + np.arange(len(needed))
-            self._n_bootstrap += len(needed)
-            batch = AgentBatch(*(column[needed] for column in self._step_batch))
-            index, memory = batch.memory_index, select_memory(self._memory, "actor")
-            state = memory["state"][index] if self._net.memory_size else None
-            inputs = self._net.observe_next(loop.observations[index], batch, memory)
-            self._bootstrap_rows.append((inputs, batch.group, state))
+        if not len(needed):
+            return
+        shown = needed
+        if self._net.uses_team:  # a critic of the team needs all survivors of these worlds
+            shown = np.flatnonzero(survives & np.isin(world, world[needed]))
+        rows["bootstrap_index"][needed] = self._n_bootstrap + np.searchsorted(shown, needed)
+        self._n_bootstrap += len(shown)
+        batch = AgentBatch(*(column[shown] for column in self._step_batch))
+        index, memory = batch.memory_index, select_memory(self._memory, "actor")
+        state = memory["state"][index] if self._net.memory_size else None
+        inputs = self._net.observe_next(loop.observations[index], batch, memory)
+        team = self._number_teams(batch.world) if self._net.uses_team else batch.world
+        self._bootstrap_rows.append((inputs, batch.group, state, team))
 
     def columns(self) -> RolloutColumns:
         """Return all rows of the rollout, and the bootstrap values if somebody learns from it."""
@@ -216,7 +242,11 @@ class RolloutRecorder:
             return columns
         value = np.zeros(0, dtype=np.float32)
         if self._bootstrap_rows and self._net is not None:
-            inputs, groups, states = zip(*self._bootstrap_rows, strict=True)
-            state = None if states[0] is None else np.concatenate(states)
-            _, value, _ = self._net.evaluate(np.concatenate(inputs), np.concatenate(groups), state)
+            inputs, groups, states, teams = zip(*self._bootstrap_rows, strict=True)
+            shown = np.concatenate(inputs), np.concatenate(groups)
+            if self._net.uses_team:
+                value = self._net.team_values(*shown, np.concatenate(teams))
+            else:
+                state = None if states[0] is None else np.concatenate(states)
+                _, value, _ = self._net.evaluate(*shown, state)
         return {**columns, "bootstrap_value": value}

@@ -29,6 +29,12 @@ class PPOSettings(Settings):
     )
     vf_coef: float = setting(0.5, "Coefficient of the value loss.", ge=0.0)
     ent_coef: float = setting(0.01, "Coefficient of the entropy bonus.", ge=0.0)
+    noise_correlation: float = setting(
+        0.5,
+        "Correlation of the noise of continuous actions between steps; 0 for independent noise.",
+        ge=0.0,
+        lt=1.0,
+    )
     target_kl: float | None = setting(
         None, "KL divergence after which an update runs no more epochs.", gt=0.0
     )
