@@ -50,7 +50,7 @@ COGSGUARD = {
     "slots": {"main": "kin://roles?miner=3&scout=1&aligner=2&scrambler=2"},
     "world_settings": {"max_steps": 120},
 }
-ROLES = {"generations": 5, "games_per_generation": 30, "n_teams": 8, "survivors": 3, "finalists": 3,
+ROLES = {"generations": 5, "racing": (2, 2), "n_teams": 8, "survivors": 3, "finalists": 3,
          "finalist_games": 8, "eval_games": 16, "replay_every": 2,
          "world_settings": {"max_steps": 200}}  # fmt: skip
 NETS = {"population": 16, "generations": 4, "held_out_episodes": 10}

@@ -1,25 +1,54 @@
 """Tests that the Python code in the documents runs and that README lists every package."""
 
 import re
+import shlex
 from pathlib import Path
 
 import pytest
+
+from kinfolk.cli.app import main
 
 ROOT = Path(__file__).resolve().parent.parent
 PYTHON_BLOCK = re.compile(r"```python\n(.*?)```", re.S)
 
 
-@pytest.mark.parametrize(
-    "page", ["README.md", "CONTRIBUTING.md", "docs/roles.md", "docs/neuroevolution.md"]
-)
+PAGES = [
+    "README.md", "CONTRIBUTING.md", "docs/roles.md", "docs/neuroevolution.md", "docs/evaluation.md",
+    "docs/competitions.md", "docs/savanna.md",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("page", PAGES)
 def test_python_code_in_the_page_runs(page, tmp_path, monkeypatch, request):
     monkeypatch.chdir(tmp_path)
     blocks = PYTHON_BLOCK.findall((ROOT / page).read_text())
     assert blocks, f"{page} has no Python example"
     if any("register_loss" in block for block in blocks):  # which needs torch
         request.getfixturevalue("registered_losses")
+    names = {"__name__": "example"}  # a later block may use what an earlier one defines
     for block in blocks:
-        exec(compile(block, page, "exec"), {"__name__": "example"})
+        exec(compile(block, page, "exec"), names)
+
+
+@pytest.mark.more
+@pytest.mark.timeout(1200)
+def test_the_students_question_has_the_same_answer_as_a_command_and_in_python(
+    tmp_path, monkeypatch, capsys
+):
+    monkeypatch.chdir(tmp_path)
+    page = (ROOT / "docs" / "studies.md").read_text()
+    [block] = PYTHON_BLOCK.findall(page)
+    lines = [line for line in block.splitlines() if line and not line.startswith("import")]
+    assert len(lines) == 6, "five lines, and one that saves"
+    exec(compile(block, "studies.md", "exec"), {"__name__": "example"})
+    command = re.search(r"```sh\n(kinfolk sweep eval .*?)```", page, re.S)[1].replace("\\\n", " ")
+    with pytest.raises(SystemExit) as left:
+        main([*shlex.split(command)[1:], "--out", "run"])
+    assert left.value.code == 0
+    assert (tmp_path / "run" / "table.csv").read_bytes() == (tmp_path / "margin.csv").read_bytes()
+    assert (tmp_path / "run" / "figure.svg").exists()
+    table = re.search(r"```text\n(.*?)```", page, re.S)[1]
+    assert table.split() == capsys.readouterr().out.split()[: len(table.split())]
 
 
 def test_readme_lists_every_package_of_the_source():

@@ -1,5 +1,6 @@
 """Tests that the examples run and do what their docstrings say."""
 
+import json
 import sys
 from pathlib import Path
 
@@ -36,6 +37,20 @@ def test_the_medic_behavior_keeps_agents_from_hp_0(own_behavior):
     assert careful["ticks_at_hp_0"] < scouts["ticks_at_hp_0"] / 10
 
 
+def test_a_behavior_with_a_parameter_added_in_ten_lines_evolves(tmp_path):
+    from evolving_behavior import evolve
+
+    record, *roles = (json.loads(line) for line in evolve(tmp_path / "run"))
+    assert record["name"] == "rest"
+    assert record["games"] > 0, "it acted, and was scored"
+    values = {
+        role["parameters"]["low_energy"] for role in roles if "low_energy" in role["parameters"]
+    }
+    assert len(values) >= 2
+    assert all(1 <= value <= 19 for value in values)
+    assert any(role["own_games"] > 0 and role["parents"] for role in roles), "children were played"
+
+
 @pytest.mark.more
 def test_the_kin_study_compares_and_resumes_trainings_with_and_without_lineage_reward(tmp_path):
     from kin_study import study
@@ -50,3 +65,29 @@ def test_the_kin_study_compares_and_resumes_trainings_with_and_without_lineage_r
     weights_after = {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*.safetensors")}
     assert len(weights) >= 4
     assert weights_after == weights, "finished trainings must not be repeated"
+
+
+@pytest.mark.more
+def test_the_studies_of_variants_show_what_each_variant_is_about(tmp_path):
+    np, plots = pytest.importorskip("numpy"), pytest.importorskip("matplotlib")
+    plots.use("Agg")
+    from variant_studies import SEASON, draw, study
+
+    results = study(episodes=3, steps=240, worlds=6)
+    teams = results["stag_hunt"]
+    assert teams["type_1_prey"] > 0.8 > 0.4 > teams["type_2_prey"]
+    riders = results["defection"]["free rider"]
+    assert riders == sorted(riders, reverse=True)
+    assert riders[-1] == 0.0 < riders[0] < min(results["defection"]["joiner"]) / 5
+    selected, drifting = (results["traits"][k][-1] for k in ("selection", "drift (a marker)"))
+    assert selected.max() < 0.9, "a lower metabolic rate is selected in every world"
+    assert abs(drifting.mean() - 1.0) < 3 * drifting.std() / np.sqrt(len(drifting)) + 0.05
+    prey, steady = results["seasons"]["seasons"], results["seasons"]["no seasons"]
+    growth = [prey[first + SEASON - 1] - prey[first] for first in (0, SEASON, 2 * SEASON)]
+    assert growth[0] > 0 > growth[1]
+    assert growth[2] > growth[1]
+    assert np.ptp(prey[120:]) > 2 * np.ptp(steady[120:])
+    donation = results["donation"]
+    assert donation["gifts"][-1] < 0.05 < 0.4 < donation["no gifts"][-1]
+    draw(results, tmp_path / "variants.png")
+    assert (tmp_path / "variants.png").stat().st_size > 10_000

@@ -22,6 +22,9 @@ MAY_TOUCH_DISK = {
     "isolation/shared_buffers.py": "writes into memory by its descriptor",
     "isolation/sandbox/landlock.py": "names the folder that stays writable by a handle on it",
     "isolation/sandbox/namespaces.py": "writes the identity of a process into /proc",
+    "isolation/cgroups/hierarchy.py": "looks for control groups, which are folders of the kernel",
+    "isolation/cgroups/watcher.py": "removes control groups",
+    "isolation/cgroups/worker_cgroups.py": "makes control groups and reads their counters",
     "isolation/sandbox/policy_files.py": "looks for imports in files that nothing may execute",
     "cli/app.py": "gives stdout to the null device when its reader has gone",
 }

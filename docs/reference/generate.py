@@ -25,6 +25,8 @@ TABLE = "| setting | type | default | bounds | meaning |\n|---|---|---|---|---|"
 FUNCTIONS: dict[str, Any] = {
     "eval": kf.evaluate,
     "compare": kf.compare,
+    "tournament": kf.tournament,
+    "crossplay": kf.crossplay,
     "train": kf.train,
     "evolve-roles": kf.evolve_roles,
     "evolve-nets": kf.evolve_nets,

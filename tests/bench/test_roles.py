@@ -16,6 +16,13 @@ def test_role_play_is_timed_over_whole_games():
     assert found["agent_steps_per_s"] == pytest.approx(harmonic, rel=0.05)
 
 
+def test_role_play_is_timed_tick_by_tick_and_in_one_kernel():
+    found = roles.measure_fused_roles("tutorial", 2, roles.SMART_URI, max_steps=60)
+    assert (found["worlds"], found["agents"], found["ticks"]) == (2, 4, 60)
+    rates = found["fused_agent_steps_per_s"], found["agent_steps_per_s"]
+    assert found["speed_up"] == rates[0] / rates[1] > 0
+
+
 def test_the_engine_is_timed_with_and_without_observations():
     found = worlds.measure_cogsguard(2, "tutorial", ticks=5, repeats=1)
     assert found["rules"] > found["whole"] > 0
@@ -29,8 +36,8 @@ def test_engines_take_turns_over_the_same_generations(monkeypatch):
             "preset": "tutorial",
             "world_settings": {"max_steps": 20, "agents": 2},
             "generations": 3,
-            "games_per_generation": 4,
-            "n_teams": 1,
+            "racing": (1,),
+            "n_teams": 2,
             "replay_every": 0,
         },
     )

@@ -140,3 +140,55 @@ def test_limits_hold_and_the_policy_that_broke_them_is_named(capsys, own_module,
     assert {(r["uri"], r["cause"]) for r in document["failure_records"]} == {(uri, "timeout")}
     assert document["failures"][0] == 0
     assert f"{uri} " in said.err.splitlines()[-1]
+
+
+MINE = "from kinfolk.policies.base import NoopPolicy\nclass Mine(NoopPolicy):\n    pass\n"
+
+
+@pytest.mark.parametrize("command", ["eval", "compare", "round_robin"])
+def test_a_run_is_not_resumed_with_a_policy_that_has_changed(
+    capsys, tmp_path, monkeypatch, command
+):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    source = tmp_path / f"mine_{command}.py"
+    source.write_text(MINE)
+    uri = f"class:mine_{command}.Mine"
+    words = {
+        "eval": ["eval", "--slot", f"all={uri}"],
+        "compare": ["compare", uri, "kin://noop", *EVERYBODY],
+        "round_robin": ["compare", uri, "kin://noop", "--round-robin"],
+    }[command]
+    assert run(capsys, *words, *RULES, "--out", "run")[0] == 0
+    packed = tmp_path / "run" / "events.jsonl.gz"
+    (tmp_path / "run" / "events.jsonl").write_bytes(gzip.decompress(packed.read_bytes()))
+    saved = packed.read_bytes()
+    packed.unlink()  # as if it had been stopped
+    source.write_text(MINE + "# edited\n")
+    code, said = run(capsys, words[0], "--resume", "run")
+    assert (code, said.err) == (
+        2,
+        f"run cannot be resumed: mine_{command}.Mine changed since it was started, so that its episodes would be of "
+        "different policies. Restore the old files, or start a new run.\n",
+    )
+    source.write_text(MINE)
+    assert run(capsys, words[0], "--resume", "run")[0] == 0
+    assert packed.read_bytes() == saved
+    source.write_text(MINE + "# edited\n")
+    assert run(capsys, words[0], "--resume", "run")[0] == 0, "a finished run is only shown"
+
+
+def test_sandbox_read_accumulates_and_names_slots_that_exist(capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for name in ("one", "two", "three"):
+        (tmp_path / name).write_text("")
+    words = ["eval", "--slot", "all=kin://noop", *RULES, "--sandbox-read", "one,two"]
+    code, said = run(capsys, *words, "--sandbox-read", "all=three", "--json", "--out", "run")
+    assert code == 0
+    assert json.loads(said.out)["settings"]["sandbox_read"] == ["one", "two", "all=three"]
+    code, said = run(capsys, *words, "--sandbox-read", "al=three", "--out", "wrong")
+    assert (code, said.err) == (
+        2,
+        "--sandbox-read al=three: there is no slot 'al'. Did you mean 'all'? Known: all. A path with '=' "
+        "is written ./al=three\n",
+    )

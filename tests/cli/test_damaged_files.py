@@ -34,7 +34,7 @@ RUNS = {
         "ppo": {"minibatch_size": 64, "n_epochs": 1}}),
     "roles": ("evolve_roles", "evolve_roles.settings", "EvolveRoles", {
         "preset": "tutorial", "world_settings": {"max_steps": 30, "agents": 2}, "generations": 2,
-        "games_per_generation": 8, "n_teams": 3, "survivors": 1, "population": 4, "finalists": 2,
+        "racing": (2,), "n_teams": 3, "survivors": 1, "population": 4, "finalists": 2,
         "finalist_games": 2, "eval_games": 2, "replay_every": 1}),
 }  # fmt: skip
 LIST = ["runs", "--root", "runs"]

@@ -14,7 +14,8 @@ from kinfolk.jobs import JOB_SETTINGS
 from kinfolk.worlds import WORLDS
 
 ROOT = Path(__file__).resolve().parents[2]
-COMMANDS = ["play", "explain", "eval", "compare", "train", "evolve-roles", "evolve-nets"]
+COMMANDS = ["play", "explain", "eval", "compare", "tournament", "crossplay", "train",
+            "evolve-roles", "evolve-nets"]  # fmt: skip
 
 
 @pytest.fixture
@@ -51,13 +52,13 @@ def test_every_job_with_settings_is_a_command():
 @pytest.mark.parametrize("command", COMMANDS)
 def test_every_setting_of_a_job_is_a_flag_described_by_its_model(command):
     options = options_of(command)
-    own = {"compare": "policies", "evolve-roles": "history"}.get(command)  # parameters of their own
+    own = "history" if command == "evolve-roles" else "policies"  # parameters of their own
     for field in fields_of(JOB_SETTINGS.load(command)):
         if field.table is None and field.name != own:
             assert options[flag_name(field)].help.startswith(field.description)
 
 
-@pytest.mark.parametrize("command", ["eval", "compare", "train", "evolve-roles", "evolve-nets"])
+@pytest.mark.parametrize("command", COMMANDS[2:])
 def test_every_job_has_the_common_options(command):
     common = {"--config", "--out", "--engine", "--jobs", "--address", "--json"}
     assert common <= set(options_of(command))
@@ -156,7 +157,7 @@ def test_a_file_holds_a_comparison(run, tmp_path):
                      marks=pytest.mark.train),
         (["settings", "savana"],
          "No world or job is named 'savana'. Did you mean 'savanna'? Known: play, explain, eval, "
-         "compare, train, evolve-roles, evolve-nets, savanna, cogsguard, gym:CartPole-v1, probe."),
+         "compare, tournament, crossplay, train, evolve-roles, evolve-nets, savanna, cogsguard, gym:CartPole-v1, probe."),
     ],
 )  # fmt: skip
 def test_wrong_settings_are_refused_in_a_sentence(words, sentence, run):
@@ -182,8 +183,8 @@ def test_settings_lists_type_default_bounds_and_meaning(run):
 
 def test_a_table_takes_its_defaults_from_the_job(run):
     settings = json.loads(run("settings", "evolve-roles", "--json")[1])["settings"]
-    [alpha] = [s for s in settings if s["name"] == "evolution.fitness_alpha"]
-    assert alpha["default"] == 0.05, "not the 0.2 of EvolutionConfig itself"
+    [rate] = [s for s in settings if s["name"] == "evolution.parameter_rate"]
+    assert rate["default"] == 0.4, "not the 0 of EvolutionConfig itself"
 
 
 def test_settings_without_a_name_lists_names(run):

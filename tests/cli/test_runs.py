@@ -10,7 +10,8 @@ import pytest
 
 import kinfolk as kf
 from kinfolk.cli.app import main
-from kinfolk.jobs import capsules
+from kinfolk.evaluation.formatting import format_number
+from kinfolk.jobs import capsules, outside_policies
 from kinfolk.store.integrity import seal_line
 
 EVALUATION = ["eval", "--set", "max_ticks=5", "--episodes", "3", "--slot", "all=kin://random"]
@@ -73,8 +74,9 @@ def test_runs_are_filtered_and_sorted(capsys, stored):
         "Runs cannot be sorted by 'size'."
     )
     assert [run.name for run in kf.runs(sort="name")] == ["one", "swept", "two"]
-    assert kf.runs(job="sweep").table()["headline"] == ["return, 1 settings, 1 seeds"]
-    assert "<td>swept</td>" in kf.runs()._repr_html_()
+    total = format_number(kf.load_run("runs/swept").table("rows")["return"][0])
+    assert kf.runs(job="sweep").table()["headline"] == [f"return {total}, 1 setting, 1 seed"]
+    assert ">swept</td>" in kf.runs()._repr_html_()
 
 
 def test_a_rerun_says_whether_it_is_the_same(capsys, stored):
@@ -184,9 +186,127 @@ def test_the_tier_of_equality_depends_on_versions_and_processor():
     assert capsules.describe_equality(older).startswith("none: kinfolk is ")
 
 
-def test_policies_outside_of_the_run_are_named():
-    settings = {"slots": {"a": "file:x.safetensors", "b": "kin://noop"}, "policies": ["m=run:one"]}
-    assert capsules.find_outside_policies(settings) == ["file:x.safetensors", "m=run:one"]
+def test_policies_outside_of_the_run_are_found_in_slots_teams_and_class_paths():
+    settings = {
+        "slots": {"a": "file:x.safetensors", "b": "kin://noop", "c": {"class_path": "mine.Own"}},
+        "policies": ["m=run:one;n=class:mine:Other?depth=2"],
+    }
+    expected = ["file:x.safetensors", "class:mine.Own", "run:one", "class:mine:Other"]
+    assert outside_policies.find_outside_policies(settings) == expected
+    moved = outside_policies.replace_uris(settings, {"run:one": "file:/tmp/0.safetensors"})
+    assert moved["policies"] == ["m=file:/tmp/0.safetensors;n=class:mine:Other?depth=2"]
+    assert moved["slots"] == settings["slots"]
+
+
+NETS = ["evolve", "nets", "--task", "probe", "--population", "4", "--generations", "1",
+        "--held-out-episodes", "2", "--out", "nets"]  # fmt: skip
+
+
+def test_a_capsule_holds_the_policies_of_other_runs_and_is_verified_without_them(capsys, folder):
+    assert run(capsys, *NETS)[0] == 0
+    words = ["compare", "run:nets/grazer", "kin://noop", "--episodes", "2", "--map",
+             "grazer=candidate", "--map", "hunter=others", "--slot", "others=run:nets/hunter"]  # fmt: skip
+    assert run(capsys, *words, "--out", "one")[0] == 0
+    code, said = run(capsys, "capsule", "one", "--out", "one.zip", "--json")
+    manifest = json.loads(said.out)
+    assert sorted(manifest["policies"]) == ["run:nets/grazer", "run:nets/hunter"]
+    assert manifest["sources"] == {}
+    shutil.rmtree(folder / "nets")
+    code, said = run(capsys, "verify", "one.zip", "--json")
+    report = json.loads(said.out)
+    assert (code, report["equal"], report["differences"]) == (0, True, [])
+    name = manifest["policies"]["run:nets/grazer"]
+    rewrite(folder / "one.zip", lambda c: c.update({name: c[name][:-1] + b"\x01"}))
+    code, said = run(capsys, "verify", "one.zip")
+    assert code == 1
+    assert said.err.startswith(f"one.zip is refused: {name} was changed. Its SHA-256 should be ")
+
+
+POLICY = """
+import kinfolk as kf
+
+class Still(kf.AgentPolicy):
+    def reset(self):
+        pass
+    def step(self, observation):
+        return [{action}, 0]
+
+class Team(kf.MultiAgentPolicy):
+    def agent_policy(self, agent_id):
+        return Still()
+"""
+
+
+def test_a_capsule_is_refused_if_the_class_of_a_policy_was_changed(capsys, folder, monkeypatch):
+    monkeypatch.syspath_prepend(str(folder))
+    (folder / "my_capsule_team.py").write_text(POLICY.format(action=0))
+    words = [*EVALUATION[:-1], "all=class:my_capsule_team.Team", "--out", "one"]
+    assert run(capsys, *words)[0] == 0
+    code, said = run(capsys, "capsule", "one", "--out", "one.zip")
+    message = "Not in it, but needed to verify it: the file of class:my_capsule_team.Team\n"
+    assert said.out.endswith(message)
+    assert run(capsys, "verify", "one.zip")[0] == 0
+    (folder / "my_capsule_team.py").write_text(POLICY.format(action=1))
+    code, said = run(capsys, "verify", "one.zip")
+    assert code == 1
+    assert (
+        "one.zip is refused: the file of the policy class:my_capsule_team.Team is not the one that "
+        "played. Its SHA-256 should be "
+    ) in said.err
+
+
+def reseal(contents):
+    """Make the hashes of a capsule right again, as a forger would."""
+    manifest = json.loads(contents["manifest.json"])
+    for name in manifest["sha256"]:
+        manifest["sha256"][name] = hashlib.sha256(contents[name]).hexdigest()
+    contents["manifest.json"] = json.dumps(manifest).encode()
+
+
+def test_a_forged_setting_or_number_does_not_repeat_and_is_named(capsys, stored, folder):
+    true = list(kf.load_run("runs/one").events())[1]["returns"]["all"]
+    change_event(folder / "runs" / "one", 1, lambda e: e["returns"].update(all=true + 1))
+    assert run(capsys, "capsule", "runs/one", "--out", "a.zip")[0] == 0
+    code, said = run(capsys, "verify", "a.zip")
+    difference = f"event 1 (episode_played, step 1), returns.all: expected {true + 1}, got {true}"
+    assert (code, difference in said.out) == (1, True)
+
+    assert run(capsys, *EVALUATION, "--out", "runs/two")[0] == 0
+    assert run(capsys, "capsule", "runs/two", "--out", "b.zip")[0] == 0
+    other = [*EVALUATION[:2], "max_ticks=6", *EVALUATION[3:], "--out", "runs/other"]
+    assert run(capsys, *other)[0] == 0
+    settings = (folder / "runs" / "other" / "settings.json").read_bytes()
+
+    def forge(contents):
+        contents["settings.json"] = settings
+        reseal(contents)
+
+    rewrite(folder / "b.zip", forge)
+    code, said = run(capsys, "verify", "b.zip")
+    assert code == 1
+    assert said.out.splitlines()[1] == "b.zip is NOT equal. The first differences:"
+    assert "event 0 (episode_played, step 0), counters.grown: expected 11, got 16" in said.out
+
+
+def test_a_sample_of_a_run_is_compared_as_far_as_it_goes(capsys, stored):
+    assert run(capsys, "capsule", "runs/one", "--out", "a.zip")[0] == 0
+    code, said = run(capsys, "verify", "a.zip", "--sample", "2")
+    assert code == 0
+    assert said.out.endswith(
+        "a.zip is equal as far as it was run again: the first 2 of 4 events.\n"
+    )
+    code, said = run(capsys, "rerun", "runs/one", "--sample", "99")
+    same = "runs/one is equal: the run again gave the same events and files, byte for byte.\n"
+    assert (code, said.out) == (0, same)
+
+
+def test_a_capsule_knows_the_command_that_made_the_run(capsys, folder, monkeypatch):
+    monkeypatch.setattr("sys.argv", ["kinfolk", *EVALUATION, "--out", "one"])
+    assert run(capsys, *EVALUATION, "--out", "one")[0] == 0
+    document = run(capsys, "capsule", "one", "--out", "one.zip", "--json")[1].out
+    assert json.loads(document)["command"] == (
+        "kinfolk eval --set max_ticks=5 --episodes 3 --slot all=kin://random --out one"
+    )
 
 
 @pytest.mark.more

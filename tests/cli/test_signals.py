@@ -102,7 +102,9 @@ def evaluation(engine, episodes=4000):
     ]
 
 
-EVALUATING = r"Episodes: .*|Sandbox: .*|Token authentication is enabled for this Ray cluster.*"
+EVALUATING = (
+    r"Episodes: .*|Sandbox: .*|Limits: .*|Token authentication is enabled for this Ray cluster.*"
+)
 
 
 @pytest.mark.parametrize("name", [

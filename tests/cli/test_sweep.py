@@ -102,3 +102,60 @@ def test_resuming_takes_no_settings(capsys, tmp_path, monkeypatch):
     code, said = run(capsys, "sweep", "eval", "--resume", "run", "--seeds", "3")
     message = "--resume continues with the run's own settings; give no others with it.\n"
     assert (code, said.err) == (2, message)
+
+
+def test_a_list_of_settings_and_a_search_are_given_on_the_command_line(
+    capsys, tmp_path, monkeypatch
+):
+    pytest.importorskip("optuna", reason="the extra search is not installed")
+    monkeypatch.chdir(tmp_path)
+    words = ["sweep", "eval", "--episodes", "1", "--metric", "ticks"]
+    cases = ["--case", "max_ticks=4,meal=2", "--case", "max_ticks=8,meal=3"]
+    code, said = run(capsys, *words, *cases, "--out", "listed", "--json")
+    assert (code, json.loads(said.out)["settings"]) == (
+        0,
+        [{"max_ticks": 4, "meal": 2}, {"max_ticks": 8, "meal": 3}],
+    )
+    search = [
+        "--search",
+        "max_ticks=2:9",
+        "--search",
+        "meal=2,3",
+        "--trials",
+        "3",
+        "--search-seed",
+        "1",
+    ]
+    code, said = run(capsys, *words, *search, "--out", "searched")
+    assert code == 0
+    best = [line for line in said.out.splitlines() if line.startswith("Trial ")]
+    assert len(best) == 1
+    assert " is the best of 3: max_ticks = " in best[0]
+    assert (
+        run(capsys, *words, "--case", "meal")[1].err
+        == "--case is written KEY=V,KEY=V, not 'meal'.\n"
+    )
+    assert run(capsys, *words, "--search", "meal")[1].err == (
+        "--search is written KEY=V1,V2,..., not 'meal'.\n"
+    )
+
+
+def test_weak_intervals_are_named_below_the_table(capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    words = [
+        "sweep",
+        "eval",
+        "--vary",
+        "max_ticks=20",
+        "--seeds",
+        "3",
+        "--episodes",
+        "1",
+        "--out",
+        "run",
+    ]
+    _, said = run(capsys, *words)
+    assert (
+        "Fewer than 6 values: the interval of max_ticks = 20 holds only for about normally distributed "
+        "values."
+    ) in said.out

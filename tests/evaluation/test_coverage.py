@@ -1,12 +1,16 @@
 """Coverage of intervals, false alarms and power of comparisons, by simulation."""
 
+from functools import cache
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 from kinfolk.evaluation.comparison import compare_paired
-from kinfolk.evaluation.intervals import IntervalWarning, describe_weakness, mean_interval
+from kinfolk.evaluation.intervals import IntervalWarning, mean_interval
 from kinfolk.evaluation.significance import power, sample_size
-from kinfolk.evaluation.statistics import t_intervals
+from kinfolk.evaluation.statistics import estimate_proportion, t_intervals
+from kinfolk.evaluation.weakness import describe_weak_proportion, describe_weakness
 
 N_TRIALS = 10_000
 RNG_SEED = 20
@@ -129,3 +133,57 @@ def test_a_planted_difference_of_a_tenth_is_found_with_the_stated_power():
     differences = rng.normal(0.1 * mean, spread, (2000, n))
     found = np.mean([compare_paired(d, np.zeros(n)).p_value < 0.05 for d in differences])
     assert found == pytest.approx(power(n, 0.1 * mean, spread), abs=0.03)
+
+
+# Percent of Wilson's intervals that cover the true proportion, and percent of samples that are warned
+# of, by the binomial distribution; the second table of docs/evaluation.md.
+PROPORTIONS = {
+    0.01: ("97 / 100", "95 / 100", "90 / 100", "96 / 96"),
+    0.02: ("94 / 100", "90 / 100", "98 / 98", "98 / 88"),
+    0.05: ("86 / 100", "98 / 100", "91 / 91", "94 / 55"),
+    0.1: ("97 / 100", "92 / 100", "93 / 74", "97 / 18"),
+    0.2: ("90 / 100", "94 / 100", "97 / 38", "96 / 1"),
+    0.5: ("100 / 100", "94 / 100", "98 / 2", "96 / 0"),
+}
+
+
+@cache
+def wilson_intervals(n):
+    """The interval of every number of wins, and whether it comes with a warning."""
+    samples = [np.repeat([1.0, 0.0], [won, n - won]) for won in range(n + 1)]
+    low, high = np.array([estimate_proportion(values)[1:3] for values in samples]).T
+    weak = np.array([describe_weak_proportion(values) is not None for values in samples])
+    return low, high, weak
+
+
+def proportion_coverage(n, p):
+    """Exact coverage of Wilson's interval, and probability of a warning."""
+    from scipy.stats import binom
+
+    low, high, weak = wilson_intervals(n)
+    chance = binom.pmf(np.arange(n + 1), n, p)
+    return float(chance[(low <= p) & (p <= high)].sum()), float(chance[weak].sum())
+
+
+@pytest.mark.parametrize("n", SIZES)
+def test_wilsons_interval_covers_what_the_documents_say_and_warns_below_90_percent(n):
+    for p, documented in PROPORTIONS.items():
+        covered, n_warned = proportion_coverage(n, p)
+        text = f"{100 * covered:.0f} / {100 * n_warned:.0f}"
+        assert text == documented[SIZES.index(n)], (p, n)
+    for p in np.linspace(0.001, 0.5, 500):
+        covered, n_warned = proportion_coverage(n, p)
+        assert covered >= 0.9 or n_warned >= 0.85, (p, n)
+        assert covered >= 0.82
+
+
+def test_wilsons_interval_covers_95_percent_on_average():
+    for n in (5, 10, 30):
+        mean = np.mean([proportion_coverage(n, p)[0] for p in np.linspace(0.005, 0.995, 199)])
+        assert 0.94 <= mean <= 0.965
+
+
+def test_the_tables_of_the_documents_are_those_of_these_tests():
+    page = (Path(__file__).resolve().parents[2] / "docs" / "evaluation.md").read_text()
+    for shape, cells in (DOCUMENTED | PROPORTIONS).items():
+        assert f"| {shape} | {' | '.join(cells)} |" in page

@@ -50,17 +50,53 @@ def test_the_studentised_bootstrap_is_wider_on_the_side_of_the_long_tail():
     assert quietly(kf.stats.mean_interval, values, method="bootstrap") == found
 
 
-def test_booleans_are_a_proportion():
-    found = kf.stats.mean_interval(np.ones(10, dtype=bool))
-    assert found == pytest.approx((1.0, 0.025**0.1, 1.0, 10))
-
-
-def test_wilsons_interval_is_that_of_scipy():
+@pytest.mark.parametrize("method", ["wilson", "exact"])
+def test_the_interval_of_a_proportion_is_that_of_scipy(method):
     from scipy.stats import binomtest
 
-    expected = binomtest(3, 12).proportion_ci(0.95, method="wilson")
-    found = kf.stats.proportion_interval([1] * 3 + [0] * 9, method="wilson")
+    expected = binomtest(3, 12).proportion_ci(0.95, method=method)
+    found = kf.stats.proportion_interval([1] * 3 + [0] * 9, method=method)
     assert found == pytest.approx((0.25, expected.low, expected.high, 12))
+
+
+def test_wilsons_interval_is_the_default_of_proportions_and_booleans():
+    values = [1] * 3 + [0] * 9
+    wilson = kf.stats.proportion_interval(values, method="wilson")
+    assert kf.stats.proportion_interval(values) == wilson
+    assert kf.stats.mean_interval(np.array(values, dtype=bool)) == wilson
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        (
+            [1, 0, 1],
+            "The interval of a proportion of 3 values may cover the true one in less than 90 % of "
+            "cases; 6 values would do, or method='exact'.",
+        ),
+        (
+            [0] * 10,
+            "None of 10 values is a win: near 0 and 1 Wilson's interval may cover the true proportion "
+            "in less than 90 % of cases; method='exact' never covers less than its level.",
+        ),
+        (
+            [1] * 9 + [0],
+            "Only 1 of 10 values is not a win: near 0 and 1 Wilson's interval may cover the true "
+            "proportion in less than 90 % of cases; method='exact' never covers less than its level.",
+        ),
+    ],
+)
+def test_a_proportion_near_0_or_1_comes_with_a_warning(values, message):
+    for call in (
+        lambda: kf.stats.proportion_interval(values),
+        lambda: kf.stats.mean_interval(np.array(values, dtype=bool)),
+    ):
+        with pytest.warns(kf.stats.IntervalWarning) as caught:
+            call()
+        assert [str(warning.message) for warning in caught] == [message]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        kf.stats.proportion_interval(values, method="exact")
 
 
 def test_the_interval_over_seeds_is_t_over_their_means():
@@ -101,6 +137,11 @@ def test_an_interval_that_may_cover_too_little_comes_with_a_warning(values, mess
     with pytest.warns(kf.stats.IntervalWarning) as caught:
         kf.stats.mean_interval(values)
     assert [str(warning.message) for warning in caught] == [message]
+
+
+def test_an_interval_over_few_seeds_comes_with_a_warning():
+    with pytest.warns(kf.stats.IntervalWarning, match=r"^The interval of 3 values holds only if "):
+        kf.stats.seed_interval([[1.0, 2.0], [2.0, 4.0], [5.0]])
 
 
 def test_ten_evenly_spread_values_give_no_warning():
@@ -144,6 +185,10 @@ def test_ten_evenly_spread_values_give_no_warning():
             lambda: kf.stats.proportion_interval([2.0, 0.0]),
             "A proportion is of values between 0 and 1: a win is 1, a tie 0.5.",
         ),
+        (
+            lambda: kf.stats.proportion_interval([1.0, 0.0], method="t"),
+            "The method of a proportion is 'wilson' or 'exact', not 't'.",
+        ),
     ],
 )
 def test_wrong_values_levels_and_methods_are_refused(call, message):
@@ -162,4 +207,4 @@ def test_an_interquartile_mean_leaves_out_both_tails():
 def test_a_performance_profile_is_a_proportion_at_each_threshold():
     points = kf.stats.performance_profile([1.0, 2.0, 3.0, 4.0], [0.0, 2.5, 9.0])
     assert [point.mean for point in points] == [1.0, 0.5, 0.0]
-    assert points[1] == kf.stats.proportion_interval([0, 0, 1, 1])
+    assert points[1] == quietly(kf.stats.proportion_interval, [0, 0, 1, 1])

@@ -47,21 +47,20 @@ def test_equal_values_have_an_interval_without_width():
     assert estimate_mean(np.array([0.1, 0.1, 0.1])) == Estimate(0.1, 0.1, 0.1, 3)
 
 
-def test_a_share_of_all_or_none_still_has_an_interval():
-    # Clopper and Pearson: with ten wins of ten the low end p has p^10 = 0.025.
-    found = estimate_proportion(np.ones(10))
-    assert found == pytest.approx((1.0, 0.025**0.1, 1.0, 10))
-    assert estimate_proportion(np.zeros(10)) == pytest.approx((0.0, 0.0, 1 - 0.025**0.1, 10))
+def test_a_proportion_of_all_or_none_still_has_an_interval():
+    # Wilson: with ten wins of ten the low end is 1 / (1 + z^2 / n), with z = 1.96.
+    low = 1 / (1 + 1.959963984540054**2 / 10)
+    assert estimate_proportion(np.ones(10)) == pytest.approx((1.0, low, 1.0, 10))
+    assert estimate_proportion(np.zeros(10)) == pytest.approx((0.0, 0.0, 1 - low, 10))
 
 
-@pytest.mark.parametrize("n", [2, 3, 5, 10, 30])
-def test_the_interval_of_a_share_never_covers_less_than_95_of_100(n):
-    from scipy.stats import binom
+def test_the_interval_of_a_proportion_is_wilsons_as_in_scipy():
+    from scipy.stats import binomtest
 
-    intervals = [estimate_proportion(np.repeat([1.0, 0.0], [won, n - won])) for won in range(n + 1)]
-    for p in np.linspace(0.01, 0.99, 99):
-        held = [won for won, one in enumerate(intervals) if one.low <= p <= one.high]
-        assert binom.pmf(held, n, p).sum() >= 0.95
+    for won in range(13):
+        expected = binomtest(won, 12).proportion_ci(0.95, method="wilson")
+        found = estimate_proportion(np.repeat([1.0, 0.0], [won, 12 - won]))
+        assert found == pytest.approx((won / 12, expected.low, expected.high, 12))
 
 
 def test_ties_are_halves_and_make_a_share_no_less_sure():

@@ -8,11 +8,10 @@ from kinfolk.core.settings import validate_settings
 from kinfolk.engines.base import LocalEngine
 from kinfolk.evaluation.comparison import (
     PairedComparison,
-    PairResult,
     compare_paired,
     describe_low_power,
-    rate_players,
 )
+from kinfolk.evaluation.ratings import PlayerScores, rate_games
 from kinfolk.evaluation.statistics import Estimate, estimate_proportion, win_shares
 from kinfolk.jobs.compare import Compare, candidate_settings, compare_policies
 from kinfolk.jobs.evaluate import EpisodePlayed, Evaluate, evaluate
@@ -279,20 +278,21 @@ def test_in_a_round_robin_all_meet_from_both_sides_and_the_better_is_rated_highe
 
 def test_sides_are_teams_where_groups_are_alike_and_rows_elsewhere():
     spec = ProbeWorld(Probe(rows=4, grazers=2, hunters=2)).spec
-    here, there = assign_sides(spec)
+    sides = assign_sides(spec)
+    here, there = sides.slot_maps
+    assert (sides.kind, sides.slots) == ("rows", ("first", "second"))
     assert here == ["first", "second", "first", "second"]
     assert there == ["second", "first", "second", "first"]
 
 
 def test_ratings_follow_from_games_in_order():
-    games = [PairResult(0, 1, 3.0, 1.0)] * 3 + [PairResult(0, 1, 2.0, 2.0)]
-    found = rate_players(["a", "b"], games)
-    assert found == rate_players(["a", "b"], games)
-    assert found["a"].mu > 25 > found["b"].mu
-    assert (found["a"].n_games, found["a"].win_rate, found["b"].win_rate) == (4, 0.875, 0.125)
-    interval = found["a"].win_rate_low, found["a"].win_rate_high
-    assert interval == estimate_proportion(np.array([1, 1, 1, 0.5]))[1:3]
-    assert found["a"].ordinal == pytest.approx(found["a"].mu - 3 * found["a"].sigma)
+    games = [PlayerScores((0, 1), (3.0, 1.0))] * 3 + [PlayerScores((0, 1), (2.0, 2.0))]
+    a, b = rate_games(2, games)
+    assert [a, b] == rate_games(2, games)
+    assert a.mu > 25 > b.mu
+    assert (a.n_games, a.win_rate, b.win_rate) == (4, 0.875, 0.125)
+    assert (a.win_rate_low, a.win_rate_high) == estimate_proportion(np.array([1, 1, 1, 0.5]))[1:3]
+    assert a.ordinal == pytest.approx(a.mu - 3 * a.sigma)
 
 
 def test_a_win_of_nobody_is_no_win():

@@ -1,16 +1,16 @@
 """Sweeps: every setting with every seed, the same on every engine, resumed to the same bytes."""
 
-import json
-
 import pytest
 
 import kinfolk as kf
 from kinfolk.core.errors import UsageError
-from kinfolk.core.events import Event, FileChunk, Snapshot
+from kinfolk.core.events import FileChunk
 from kinfolk.core.settings import validate_settings
 from kinfolk.engines import make_engine
 from kinfolk.engines.base import LocalEngine
-from kinfolk.jobs.sweep import Sweep, build_points, sweep
+from kinfolk.jobs.sweeps.job import sweep
+from kinfolk.jobs.sweeps.points import build_points, list_combinations
+from kinfolk.jobs.sweeps.settings import Sweep
 from kinfolk.testing.contracts.job import JobContract
 
 ASKED = {
@@ -34,7 +34,8 @@ class TestSweepContract(JobContract):
 
 
 def test_every_combination_is_run_with_every_seed():
-    points = build_points(validate_settings(Sweep, ASKED))
+    asked = validate_settings(Sweep, ASKED)
+    points = build_points(asked, list_combinations(asked))
     assert len(points) == 12
     assert [(p.values["max_ticks"], p.values["meal"], p.seed) for p in points[:4]] == [
         (4, 5, 3),
@@ -118,34 +119,6 @@ def test_evolution_of_nets_is_swept_with_one_row_per_run():
     assert last.metric.startswith("held_out/")
     assert last.table["episode"] == [None, None]
     assert last.estimates[0].n == 2
-
-
-@pytest.mark.more
-@pytest.mark.train
-def test_three_by_two_trainings_on_two_processes_that_are_stopped_equal_one_never_stopped():
-    asked = {
-        "job": "train",
-        "settings": {"world": "probe", "steps": 600},
-        "vary": {"ppo.learning_rate": (0.001, 0.003, 0.01)},
-        "seeds": (0, 1),
-        "metric": None,
-    }
-    whole = swept(**asked)
-    engine = make_engine("processes", 2)
-    try:
-        stream = sweep(validate_settings(Sweep, asked), engine)
-        snapshots = []
-        for item in stream:
-            snapshots += [item] if isinstance(item, Snapshot) else []
-            if len(snapshots) == 3:
-                break
-        stream.close()
-        rest = swept(engine, snapshots[-1], **asked)
-    finally:
-        engine.close()
-    assert rest[-1] == whole[-1]
-    assert len([item for item in rest if isinstance(item, Event)]) == 4, "three points and the end"
-    assert json.dumps(whole[-1].table)  # plain values
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,6 @@ import numpy as np
 from kinfolk.core.random import seed_key
 from kinfolk.nets.dynamic.nets import DynamicNets
 from kinfolk.nets.dynamic.forward import NodeState
-from kinfolk.nets.forward import forward_rows
 from kinfolk.nets.static import RecurrentStaticNets
 
 digest = hashlib.sha256()
@@ -19,7 +18,7 @@ static.mutate(seed_key(2))
 x = np.random.default_rng(0).standard_normal((6, 5)).astype(np.float32)
 states = [np.zeros((6, 4), dtype=np.float32)]
 for _ in range(3):
-    out, states = forward_rows(static.flat, static.layers, np.arange(6) % 3, x, states)
+    out, states = static.run_rows(np.arange(6) % 3, x, states)
     digest.update(out.tobytes() + states[0].tobytes())
 digest.update(static.flat.tobytes() + static.sigmas.tobytes())
 nets = DynamicNets(6, 3, 2, key=seed_key(3))

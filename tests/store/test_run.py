@@ -1,6 +1,7 @@
 import errno
 import gzip
 import os
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -11,7 +12,7 @@ from kinfolk.core.errors import DamagedRunError, StoreError, UsageError
 from kinfolk.core.events import Event, Snapshot
 from kinfolk.store.checkpoints import load_snapshot, save_snapshot
 from kinfolk.store.integrity import open_line, seal, seal_line
-from kinfolk.store.run import create_run, open_run
+from kinfolk.store.run import create_run, new_run_folder, open_run
 from kinfolk.store.run_job import run_and_store
 from kinfolk.store.run_list import list_runs
 
@@ -122,7 +123,8 @@ def damage(run, name, data):
     [
         ("settings.json", b"{", "{folder}/settings.json is damaged: Expecting property name enclosed in "
          "double quotes: line 1 column 2 (char 1)."),
-        ("settings.json", b'{"format": 1}', "{folder}/settings.json has format 1; this kinfolk reads 2."),
+        ("settings.json", b'{"format": 1}', "{folder}/settings.json has format 1; this kinfolk reads 2."
+         " Earlier formats hold games by former rules of their worlds; CHANGELOG.md says what changed."),
         ("settings.json", b"[]", "{folder}/settings.json has format None; this kinfolk reads 2."),
         ("settings.json", b'{"format": 2, "job": "count", "settings": {}}', "{folder}/settings.json has "
          "no SHA-256 checksum: it is damaged, or of an earlier version of kinfolk, whose files are no "
@@ -307,6 +309,18 @@ def test_creating_an_existing_run_raises_an_error(run):
     assert str(refused.value) == (
         f"{run.folder} exists already. Choose another --out, or continue it with --resume."
     )
+
+
+def test_jobs_that_start_at_the_same_moment_get_folders_of_their_own(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    folder = new_run_folder("evolve_nets")
+    with ThreadPoolExecutor(16) as pool:
+        made = list(
+            pool.map(lambda n: create_run(folder, "count", {"n": n}, may_rename=True), range(16))
+        )
+    names = {f"{folder.name}{ending}" for ending in ("", *(f"-{n}" for n in range(2, 17)))}
+    assert {run.name for run in made} == names == {path.name for path in folder.parent.iterdir()}
+    assert [open_run(run.folder).config["settings"]["n"] for run in made] == list(range(16))
 
 
 def test_a_run_counts_as_running_until_it_is_finished(tmp_path, monkeypatch):

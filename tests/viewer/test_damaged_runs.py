@@ -61,7 +61,8 @@ def damaged(tmp_path_factory):
     make_run(root / "infinite", level=float("inf"))
     problems = {
         "empty": f"{path} is damaged: Expecting value: line 1 column 1 (char 0).",
-        "foreign": f"{root}/foreign/settings.json has format 1; this kinfolk reads 2.",
+        "foreign": f"{root}/foreign/settings.json has format 1; this kinfolk reads 2. Earlier formats hold "
+        "games by former rules of their worlds; CHANGELOG.md says what changed.",
         "flipped": f"{root}/flipped/settings.json is damaged: its SHA-256 checksum is wrong.",
         "bare": f"{root}/bare/settings.json is damaged: it names no job with its settings.",
         "list": f"{root}/list/settings.json has format None; this kinfolk reads 2.",
@@ -212,7 +213,10 @@ def test_a_damaged_role_history_is_reported_and_hides_nothing(serve, open_screen
     with serve(tmp_path / "runs") as address, open_screen(address) as screen:
         for text, message in (
             ("{", f"{path} is damaged at line 1: the file ends too early."),
-            ('{"roles": [{"tiers": 3}]}', f"{path} has format None; this kinfolk reads 2."),
+            (
+                '{"roles": [{"tiers": 3}]}',
+                f"{path} has format None; this kinfolk reads 3, in which roles",
+            ),
             ("\x00", f"{path} is damaged at line 1: "),
             (
                 sound.replace('"seed": 0', '"seed": 1'),

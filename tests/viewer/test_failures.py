@@ -104,7 +104,7 @@ def test_a_replay_says_who_plays_in_which_slot(failed, serve, open_screen):
     with serve(failed) as address, open_screen(address) as screen:
         screen.open("#run=met&replay=game-00000-0-noop-vs-1-failing_in_the_viewer.Broken")
         players = screen.page.locator("figcaption .player")
-        assert players.all_inner_texts() == ["first: kin://noop", f"second: {MODULE}.Broken"]
+        assert players.all_inner_texts() == ["first: kin://noop", f"second: class:{MODULE}.Broken"]
 
 
 def test_an_exported_page_has_the_results_and_the_failures(failed, tmp_path, open_screen):

@@ -151,7 +151,7 @@ def every_job(tmp_path_factory):
     """Make a small run of each job."""
     root = tmp_path_factory.mktemp("jobs") / "runs"
     roles = {"preset": "tutorial", "world_settings": {"max_steps": 30, "agents": 2},
-             "generations": 3, "games_per_generation": 8, "n_teams": 3, "survivors": 1,
+             "generations": 3, "racing": (2,), "n_teams": 3, "survivors": 1,
              "population": 4, "finalists": 2, "finalist_games": 2, "eval_games": 2,
              "replay_every": 1}  # fmt: skip
     nets = {

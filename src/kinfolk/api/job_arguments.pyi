@@ -53,6 +53,76 @@ class CompareArguments(EvaluateArguments, total=False):
 
     metric: str
 
+class TournamentArguments(TypedDict, total=False):
+    """Arguments that are fields of `Tournament`."""
+
+    world: str
+    preset: str | None
+    world_settings: Mapping[str, Any]
+    seed: int
+    step_timeout: float
+    episode_timeout: float | None
+    match_timeout: float | None
+    start_timeout: float
+    on_failure: Literal["noop", "restart", "abort"]
+    max_restarts: int
+    max_processes: int
+    memory_limit: int | None
+    cpu_limit: float | None
+    step_cpu_limit: float | None
+    episode_cpu_limit: float | None
+    match_cpu_limit: float | None
+    strict: bool
+    sandbox: bool
+    sandbox_read: Sequence[str]
+    process_limit: int
+    file_size_limit: int
+    disk_limit: int
+    sides: Mapping[str, Any]
+    exchange_sides: bool | None
+    metric: Literal["return_per_life", "return", "reward_per_tick"]
+    games: int
+    chunk_size: int
+    replays: int
+    record_every: int
+    isolate: Literal["none", "slot", "agent"]
+    format: Literal["round-robin", "swiss"]
+    rounds: int | None
+
+class CrossPlayArguments(TypedDict, total=False):
+    """Arguments that are fields of `CrossPlay`."""
+
+    world: str
+    preset: str | None
+    world_settings: Mapping[str, Any]
+    seed: int
+    step_timeout: float
+    episode_timeout: float | None
+    match_timeout: float | None
+    start_timeout: float
+    on_failure: Literal["noop", "restart", "abort"]
+    max_restarts: int
+    max_processes: int
+    memory_limit: int | None
+    cpu_limit: float | None
+    step_cpu_limit: float | None
+    episode_cpu_limit: float | None
+    match_cpu_limit: float | None
+    strict: bool
+    sandbox: bool
+    sandbox_read: Sequence[str]
+    process_limit: int
+    file_size_limit: int
+    disk_limit: int
+    sides: Mapping[str, Any]
+    exchange_sides: bool | None
+    metric: Literal["return_per_life", "return", "reward_per_tick"]
+    games: int
+    chunk_size: int
+    replays: int
+    record_every: int
+    isolate: Literal["none", "slot", "agent"]
+
 class TrainArguments(TypedDict, total=False):
     """Arguments that are fields of `Train`."""
 
@@ -91,19 +161,24 @@ class EvolveRolesArguments(TypedDict, total=False):
     policy_settings: Mapping[str, Any]
     catalog: str | None
     generations: int
-    games_per_generation: int
-    population: int
+    games_per_generation: int | None
     n_teams: int
+    racing: Sequence[int]
     survivors: int
+    population: int
+    recent_generations: int
     role_counts: Literal["fixed", "free"]
+    vary: Mapping[str, str]
+    held_out: Mapping[str, str]
     trigger: Literal["cadence", "temple"]
+    live: bool
     evolution: EvolutionConfig | Mapping[str, Any]
     score_step: int | None
     history: str | None
     finalists: int
     finalist_games: int
     eval_games: int
-    control: Literal["none", "shuffled"]
+    control: Literal["none", "shuffled", "uniform"]
     replay_every: int
     chunk_size: int
 
@@ -120,7 +195,8 @@ class EvolveNetsArguments(TypedDict, total=False):
     hidden: Sequence[int]
     head: str
     zero_init: bool
-    algorithm: Literal["ga", "cma", "sep-cma", "openai-es", "lm-ma"]
+    normalize: bool | None
+    algorithm: Literal["ga", "cma", "sep-cma", "openai-es", "lm-ma", "pgpe", "snes", "xnes"] | None
     population: int
     generations: int
     max_evaluations: int | None
@@ -130,14 +206,17 @@ class EvolveNetsArguments(TypedDict, total=False):
     selection: Literal["truncation", "tournament"]
     tournament_size: int
     elites: int
+    crossover: float
+    species_distance: float | None
     keep_running_stats: bool
     inherit: Sequence[Literal["env", "mem", "fit"]]
-    matches: int
+    matches: int | None
     steps: int | None
     imitate: str | None
     adversarial: str | None
     target_episodes: int
     archive: str | Sequence[ArchiveAxis | Mapping[str, Any]]
+    novelty: Sequence[str]
     held_out_episodes: int
     held_out_every: int | None
     goal: float | None

@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+import html
+import math
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Unpack
+from typing import TYPE_CHECKING, Any, Unpack
 
+from kinfolk.api.frames import to_html
+from kinfolk.api.own_objects import name_objects
 from kinfolk.api.results import JobResult, run_job, signature_of
 from kinfolk.core.errors import UsageError
 from kinfolk.core.settings import validate_settings
+from kinfolk.evaluation.export import ColumnTable
+from kinfolk.evaluation.formatting import describe_comparison
+from kinfolk.evaluation.ratings import Rating
+from kinfolk.evaluation.statistics import Estimate
 from kinfolk.jobs.compare import Compare, ComparisonDone, compare_policies
 from kinfolk.jobs.evaluate import Evaluate, Evaluated
 from kinfolk.jobs.evaluate import evaluate as evaluate_job
@@ -20,10 +28,13 @@ from kinfolk.jobs.evolve_roles.job import evolve_roles as evolve_roles_job
 from kinfolk.jobs.evolve_roles.settings import EvolveRoles
 from kinfolk.jobs.round_robin import RatingsComputed, RoundRobin
 from kinfolk.jobs.round_robin import round_robin as round_robin_job
+from kinfolk.policies.own_policies import register_policy
 from kinfolk.store.run import new_run_folder
 
 if TYPE_CHECKING:
     from kinfolk.api import job_arguments
+    from kinfolk.api.own_objects import PolicySource
+    from kinfolk.worlds.gymnasium_task.own_tasks import EnvSource
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -35,15 +46,45 @@ class EvaluationResult(JobResult, Evaluated):
 class ComparisonResult(JobResult, ComparisonDone):
     """What a comparison found: the mean of each candidate, and a test of every pair."""
 
+    def columns(self) -> ColumnTable:
+        """Return the mean of each policy as columns: policy, mean, low, high and n."""
+        rows = [Estimate(math.nan, None, None, 0) if e is None else e for e in self.means]
+        values = {name: [row[i] for row in rows] for i, name in enumerate(Estimate._fields)}
+        return {"policy": self.policies, **values}
+
+    def _repr_html_(self) -> str:
+        rows = list(zip(self.policies, self.means, self.failures, strict=True))
+        table = to_html(("policy", f"{self.metric}, mean (95 %)", "failures"), rows)
+        facts = [*describe_comparison(self.to_dict()), *self.notes, *self.failure_messages]
+        return table + "".join(f"<p>{html.escape(fact)}</p>" for fact in facts)
+
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class RoundRobinResult(JobResult, RatingsComputed):
     """What a round robin found: the rating of each policy, in the order of the policies."""
 
+    def columns(self) -> ColumnTable:
+        """Return the rating of each policy as columns."""
+        names = Rating._fields
+        values = {name: [rating[i] for rating in self.ratings] for i, name in enumerate(names)}
+        return {"policy": self.policies, **values}
+
+    def _repr_html_(self) -> str:
+        table = self.columns()
+        return to_html(list(table), list(zip(*table.values(), strict=True)), "Round robin")
+
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class RoleEvolutionResult(JobResult, ChampionEvaluated):
     """The champion of a role evolution, compared with the baselines on unseen episodes."""
+
+    def _repr_html_(self) -> str:
+        rows = [
+            (name, count, self.programs[name], self.credit[name])
+            for name, count in self.team.items()
+        ]
+        headings = ("role", "agents", "behaviors", f"{self.metric} lost without one (95 %)")
+        return super()._repr_html_() + to_html(headings, rows, "The champion's roles")
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -53,7 +94,7 @@ class NetEvolutionResult(JobResult, NetsEvolved):
 
 @signature_of(Evaluate)
 def evaluate(
-    world: str = "probe",
+    world: str | EnvSource = "probe",
     *,
     engine: str = "local",
     jobs: int = 1,
@@ -67,7 +108,8 @@ def evaluate(
     4
 
     Args:
-        world: World to play in.
+        world: World to play in, or an environment of your own: its class, a function that makes it, or
+            an instance.
         engine: Engine that runs the tasks: local, processes or ray.
         jobs: Tasks that run at once.
         out: Folder for the run; without it nothing is stored.
@@ -85,14 +127,14 @@ def evaluate(
             f"parallel_policy is short for isolate='agent'; it does not go with "
             f"isolate={settings['isolate']!r}."
         )
-    chosen = validate_settings(Evaluate, {"world": world, **settings})
+    chosen = validate_settings(Evaluate, name_objects({"world": world, **settings}))
     return run_job(EvaluationResult, "evaluate", evaluate_job, chosen, engine, jobs, out)
 
 
 @signature_of(Compare)
 def compare(
-    *policies: str,
-    world: str = "probe",
+    *policies: str | PolicySource,
+    world: str | EnvSource = "probe",
     engine: str = "local",
     jobs: int = 1,
     out: str | Path | None = None,
@@ -106,8 +148,10 @@ def compare(
     'neither'
 
     Args:
-        policies: Two or more: a URI each, or a team of slots as 'a=URI;b=URI'.
-        world: World to play in.
+        policies: Two or more: a URI each, a class, function or instance of your own, or a team of slots
+            as 'a=URI;b=URI'.
+        world: World to play in, or an environment of your own: its class, a function that makes it, or
+            an instance.
         engine: Engine that runs the tasks: local, processes or ray.
         jobs: Tasks that run at once.
         out: Folder for the run; without it nothing is stored.
@@ -119,15 +163,17 @@ def compare(
     Raises:
         UsageError: A setting, world or policy is wrong.
     """
-    _check_uris("compare", policies)
-    chosen = validate_settings(Compare, {"policies": policies, "world": world, **settings})
+    uris = _name_candidates("compare", policies)
+    chosen = validate_settings(
+        Compare, name_objects({"policies": uris, "world": world, **settings})
+    )
     return run_job(ComparisonResult, "compare", compare_policies, chosen, engine, jobs, out)
 
 
 @signature_of(RoundRobin)
 def round_robin(
-    *policies: str,
-    world: str = "probe",
+    *policies: str | PolicySource,
+    world: str | EnvSource = "probe",
     engine: str = "local",
     jobs: int = 1,
     out: str | Path | None = None,
@@ -140,8 +186,9 @@ def round_robin(
     [2, 2]
 
     Args:
-        policies: Two or more policy URIs.
-        world: World to play in.
+        policies: Two or more: a URI each, or a class, function or instance of your own.
+        world: World to play in, or an environment of your own: its class, a function that makes it, or
+            an instance.
         engine: Engine that runs the tasks: local, processes or ray.
         jobs: Tasks that run at once.
         out: Folder for the run; without it nothing is stored.
@@ -153,23 +200,26 @@ def round_robin(
     Raises:
         UsageError: A setting, world or policy is wrong.
     """
-    _check_uris("round_robin", policies)
-    chosen = validate_settings(RoundRobin, {"policies": policies, "world": world, **settings})
+    uris = _name_candidates("round_robin", policies)
+    chosen = validate_settings(
+        RoundRobin, name_objects({"policies": uris, "world": world, **settings})
+    )
     return run_job(RoundRobinResult, "round_robin", round_robin_job, chosen, engine, jobs, out)
 
 
-def _check_uris(function: str, policies: tuple[object, ...]) -> None:
-    """Check that policies were given one by one.
+def _name_candidates(function: str, policies: tuple[Any, ...]) -> tuple[str, ...]:
+    """Return the URIs of policies that were given one by one.
 
     Raises:
-        UsageError: One of them is no text.
+        UsageError: One of them is neither text nor a policy.
     """
     for policy in policies:
-        if not isinstance(policy, str):
+        if isinstance(policy, list | tuple):
             raise UsageError(
                 f"{function} takes policies one by one, as in {function}('kin://noop', "
                 f"'kin://random'); this one is no URI: {policy!r}."
             )
+    return tuple(p if isinstance(p, str) else register_policy(p) for p in policies)
 
 
 @signature_of(EvolveRoles)
@@ -199,7 +249,14 @@ def evolve_roles(
     chosen = validate_settings(EvolveRoles, {"world": world, **settings})
     folder = new_run_folder("evolve_roles") if out is None else out
     return run_job(
-        RoleEvolutionResult, "evolve_roles", evolve_roles_job, chosen, engine, jobs, folder
+        RoleEvolutionResult,
+        "evolve_roles",
+        evolve_roles_job,
+        chosen,
+        engine,
+        jobs,
+        folder,
+        may_rename=out is None,
     )
 
 
@@ -229,4 +286,13 @@ def evolve_nets(
     """
     chosen = validate_settings(EvolveNets, {"task": task, **settings})
     folder = new_run_folder("evolve_nets") if out is None else out
-    return run_job(NetEvolutionResult, "evolve_nets", evolve_nets_job, chosen, engine, jobs, folder)
+    return run_job(
+        NetEvolutionResult,
+        "evolve_nets",
+        evolve_nets_job,
+        chosen,
+        engine,
+        jobs,
+        folder,
+        may_rename=out is None,
+    )

@@ -1,4 +1,4 @@
-"""Jobs run from Python, their results and the runs that they store.
+"""Jobs run from Python, and their results.
 
 Results have typed attributes, plain values by `to_dict()` and a readable `repr`.
 """
@@ -6,7 +6,7 @@ Results have typed attributes, plain values by `to_dict()` and a readable `repr`
 from __future__ import annotations
 
 import inspect
-import warnings
+import json
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass, field, fields
@@ -16,138 +16,33 @@ from typing import Any, TypeVar, get_type_hints
 
 from pydantic import TypeAdapter, ValidationError
 
-from kinfolk.api.frames import Backend, list_estimates, make_frame, save_table, to_html
-from kinfolk.api.run_tables import ReplayFrame, build_run_table
+from kinfolk.api.frames import Backend, list_estimates, make_frame, save_result, to_html
+from kinfolk.api.progress import showing_progress
+from kinfolk.api.stored_runs import StoredRun, load_run
 from kinfolk.core.errors import SettingsError, require
 from kinfolk.core.events import Event, TimingEvent
 from kinfolk.core.settings import Settings
 from kinfolk.engines import make_engine
 from kinfolk.evaluation.export import ColumnTable
 from kinfolk.evaluation.failures import describe_run_failures
-from kinfolk.evaluation.run_summary import RunSummary, select_runs, summarize_run
 from kinfolk.evaluation.statistics import Estimate
+from kinfolk.policies.own_policies import find_object_uris, make_other_process_error
 from kinfolk.store.files import as_store_error
-from kinfolk.store.run import Run, create_run, open_run
+from kinfolk.store.run import create_run
 from kinfolk.store.run_job import run_and_store
-from kinfolk.store.run_list import DamagedRun, list_runs
-
-
-class StoredRun(Run):
-    """A run of an earlier job: its settings, its events and its checkpoints."""
-
-    @property
-    def job(self) -> str:
-        """Name of the job that was run."""
-        return str(self.config["job"])
-
-    @property
-    def settings(self) -> Mapping[str, Any]:
-        """Settings of the job as plain values."""
-        settings: Mapping[str, Any] = self.config["settings"]
-        return settings
-
-    def table(self, name: str = "events") -> ColumnTable:
-        """Return a table of the run as columns.
-
-        Args:
-            name: `episodes`, `agents` or `failures` of an evaluation; `rows` of a sweep, one per
-                setting, seed and episode; or a kind of event, such as `update`: a row per event,
-                with its numbers as columns. `events` is the kind that is most frequent.
-
-        Raises:
-            UsageError: The run has no such table.
-        """
-        return build_run_table(self.job, self.settings, list(self.events()), name)
-
-    def frame(self, name: str = "events", backend: Backend | None = None) -> Any:
-        """Return a table of the run as a pandas or polars frame; see `table`.
-
-        Raises:
-            MissingLibraryError: Neither pandas nor polars is installed.
-        """
-        return make_frame(self.table(name), backend)
-
-    def show(self, height: int = 600) -> Any:
-        """Return the run's replays as a player for a notebook: the exported page in a frame.
-
-        Raises:
-            UsageError: The run has no replay.
-        """
-        return ReplayFrame(self.folder, height)
-
-    def _repr_html_(self) -> str:
-        facts = [("job", self.job), ("state", self.status), *self.settings.items()]
-        return to_html(("setting", "value"), facts, str(self.folder))
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return folder, status, job and settings of the run as plain values."""
-        return {"folder": str(self.folder), "status": self.status, **self.config}
-
-    def __repr__(self) -> str:
-        return f"StoredRun({str(self.folder)!r}: {self.job}, {self.status})"
-
-
-def load_run(folder: str | Path) -> StoredRun:
-    """Open a stored run for reading.
-
-    Raises:
-        UsageError: There is no such run.
-        DamagedRunError: The folder is not a whole run.
-    """
-    run = open_run(Path(folder))
-    return StoredRun(run.folder, run.config)
-
-
-class RunList(list[StoredRun]):
-    """Stored runs, which a notebook shows as a table and `frame()` returns as a data frame."""
-
-    def table(self) -> dict[str, list[Any]]:
-        """Return name, date, job, world, seed, headline figure and state of each run, as columns."""
-        rows = [summarize_run(run) for run in self]
-        return {name: [getattr(row, name) for row in rows] for name in RunSummary._fields}
-
-    def frame(self, backend: Backend | None = None) -> Any:
-        """Return the table of runs as a pandas or polars frame."""
-        return make_frame(self.table(), backend)
-
-    def _repr_html_(self) -> str:
-        table = self.table()
-        return to_html(list(table), list(zip(*table.values(), strict=True)))
-
-
-def runs(
-    root: str | Path = "runs",
-    *,
-    job: str | None = None,
-    world: str | None = None,
-    state: str | None = None,
-    sort: str = "date",
-) -> RunList:
-    """List the runs in a folder; warn of those that are damaged.
-
-    Args:
-        root: Folder that holds the runs.
-        job: Only runs of this job, such as `evaluate`.
-        world: Only runs in this world.
-        state: Only runs that are `done`, `running` or `stopped`.
-        sort: Field to sort by, such as `world`; `date` has the newest first.
-
-    Raises:
-        UsageError: There is no such state or field.
-    """
-    stored_runs = {}
-    for run in list_runs(Path(root)):
-        if isinstance(run, DamagedRun):
-            warnings.warn(f"{run.name} is damaged. {run.problem}", stacklevel=2)
-        else:
-            stored_runs[run.name] = StoredRun(run.folder, run.config)
-    summaries = [summarize_run(run) for run in stored_runs.values()]
-    chosen = select_runs(summaries, {"job": job, "world": world, "state": state}, sort)
-    return RunList(stored_runs[summary.name] for summary in chosen)
-
 
 R = TypeVar("R", bound="JobResult")
 _LINE = 100  # characters of a line of a repr
+# The job of each result, by the kind of its event.
+_JOBS = {
+    "evaluated": "evaluate",
+    "compared": "compare",
+    "rated": "round_robin",
+    "champion_evaluated": "evolve_roles",
+    "nets_evolved": "evolve_nets",
+    "training_done": "train",
+    "swept": "sweep",
+}
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -211,22 +106,48 @@ class JobResult(Event):
         Raises:
             MissingLibraryError: Neither pandas nor polars is installed.
         """
-        return make_frame(list_estimates(self.to_dict()), backend)
+        return make_frame(self.columns(), backend)
+
+    def columns(self) -> ColumnTable:
+        """Return what `frame()` and `save()` write, as columns."""
+        return list_estimates(super().to_dict())
+
+    def plot(self, kind: str | None = None, metric: str | None = None) -> Any:
+        """Return a matplotlib figure of the result: that of its run, as `StoredRun.plot` draws it.
+
+        Without a stored run there are the figures that need nothing but the result.
+
+        Args:
+            kind: Kind of figure; by default what one would show first.
+            metric: What is drawn; by default that of the job.
+
+        Raises:
+            UsageError: The job has no such figure or metric, or it needs a stored run (`out`).
+            MissingLibraryError: matplotlib is not installed.
+        """
+        from kinfolk.jobs.figures.kinds import draw_runs
+        from kinfolk.jobs.figures.sources import FigureSource
+
+        if self.run is not None:
+            return self.run.plot(kind, metric)
+        events = [json.loads(json.dumps(super().to_dict()))]
+        return draw_runs([FigureSource("", _JOBS[self.kind], {}, events)], kind, metric)
 
     def save(self, path: str | Path) -> None:
-        """Write the estimates as CSV, Parquet or JSON, by the suffix of the file.
+        """Write the table as CSV, Parquet or JSON, or the figure as PDF, SVG or PNG, by the suffix.
 
         Raises:
             UsageError: The suffix is another one.
         """
-        save_table(list_estimates(self.to_dict()), path)
+        save_result(path, self.columns, self.plot)
 
     def _repr_html_(self) -> str:
-        table = list_estimates(self.to_dict())
+        table = self.columns()
         rows = [
             (name, Estimate(*estimate)) for name, *estimate in zip(*table.values(), strict=True)
         ]
         texts = [("failure", text) for text in self.failure_messages]
+        texts += [("note", text) for text in getattr(self, "notes", [])]
         return to_html(("result", "mean (95 %)"), [*rows, *texts], type(self).__name__)
 
     def __repr__(self) -> str:
@@ -280,6 +201,7 @@ def run_job(
     engine: str,
     jobs: int,
     out: str | Path | None,
+    may_rename: bool = False,
 ) -> R:
     """Run a job to its end and return the facts of its last event.
 
@@ -291,6 +213,7 @@ def run_job(
         engine: Name of the engine that runs the tasks: local, processes or ray.
         jobs: Tasks that run at once.
         out: Folder for the run; None stores nothing.
+        may_rename: Whether a number is added to the folder's name if it exists.
 
     Returns:
         The result, with the stored run if `out` was given.
@@ -298,6 +221,8 @@ def run_job(
     Raises:
         UsageError: A setting, world or policy is wrong, or the folder exists; nothing is written.
     """
+    for uri in find_object_uris(settings.model_dump()) if engine != "local" else ():
+        raise make_other_process_error(uri)
     last: Event | None = None
     run = None
     with closing(make_engine(engine, jobs)) as workers:
@@ -307,14 +232,16 @@ def run_job(
             # The folder is made when the job has something to store, so that a job which refuses
             # its world or its policies leaves none. One that exists is refused before the work.
             with as_store_error(f"{folder} could not be made"):
-                exists = folder.exists()
-            first = None if exists else next(stream)
-            run = create_run(folder, name, settings.model_dump())
+                is_refused = folder.exists() and not may_rename
+            first = None if is_refused else next(stream)
+            run = create_run(folder, name, settings.model_dump(), may_rename)
             items = stream if first is None else chain([first], stream)
             stream = run_and_store(run, lambda _: items)
-        for item in stream:
-            if isinstance(item, Event) and not isinstance(item, TimingEvent):
-                last = item
+        with showing_progress(name, settings) as tell:
+            for item in stream:
+                if isinstance(item, Event) and not isinstance(item, TimingEvent):
+                    last = item
+                    tell(item)
     assert last is not None  # every job ends with an event
     return result_type.from_event(last, settings, None if run is None else load_run(run.folder))
 

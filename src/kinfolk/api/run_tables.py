@@ -14,7 +14,9 @@ from kinfolk.evaluation.export import ColumnTable, build_failure_table, build_ta
 from kinfolk.jobs.evaluate import Evaluate
 from kinfolk.store.run_job import flatten_metrics
 
-_FAILURE_JOBS = ("evaluate", "compare", "round_robin")
+# A page within a frame has no address, and browsers raise an error when it is changed.
+_NO_ADDRESS = "<script>history.replaceState = history.pushState = () => {}</script>"
+_FAILURE_JOBS = ("evaluate", "compare", "round_robin", "tournament", "crossplay")
 
 
 def build_run_table(
@@ -76,7 +78,8 @@ class ReplayFrame:
     def __init__(self, folder: Path, height: int) -> None:
         from kinfolk.viewer.export import export_page
 
-        self._page, self._height = export_page([(folder, None)]).decode(), height
+        page = export_page([(folder, None)]).decode()
+        self._page, self._height = page.replace("<head>", f"<head>{_NO_ADDRESS}", 1), height
         self._folder = folder
 
     def _repr_html_(self) -> str:

@@ -12,7 +12,6 @@ from kinfolk.evaluation.aggregates import interquartile_mean, performance_profil
 from kinfolk.evaluation.comparison import PairedComparison, compare_paired
 from kinfolk.evaluation.intervals import (
     IntervalWarning,
-    describe_weakness,
     mean_interval,
     proportion_interval,
     seed_interval,
@@ -28,6 +27,7 @@ from kinfolk.evaluation.significance import (
     sample_size,
 )
 from kinfolk.evaluation.statistics import Estimate
+from kinfolk.evaluation.weakness import describe_weak_proportion, describe_weakness
 
 __all__ = [
     "Estimate",
@@ -35,6 +35,7 @@ __all__ = [
     "PairedComparison",
     "compare_paired",
     "describe_sample_size",
+    "describe_weak_proportion",
     "describe_weakness",
     "holm",
     "interquartile_mean",

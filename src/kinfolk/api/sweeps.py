@@ -2,38 +2,38 @@
 
 from __future__ import annotations
 
+import html
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
-from kinfolk.api.frames import Backend, make_frame, save_table, to_html
+from kinfolk.api.frames import to_html
+from kinfolk.api.own_objects import name_objects
 from kinfolk.api.results import JobResult, run_job
 from kinfolk.core.settings import validate_settings
-from kinfolk.evaluation.figures import FIGURE_FORMATS, draw_estimates, save_figure
+from kinfolk.evaluation.export import ColumnTable
 from kinfolk.evaluation.formatting import format_estimate
-from kinfolk.jobs.sweep import Sweep, SweepDone
-from kinfolk.jobs.sweep import sweep as sweep_job
+from kinfolk.jobs.sweeps.job import SweepDone
+from kinfolk.jobs.sweeps.job import sweep as sweep_job
+from kinfolk.jobs.sweeps.settings import Sweep
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class SweepResult(JobResult, SweepDone):
-    """What a sweep found: an estimate of the metric for each setting, and the tidy table."""
+    """What a sweep found: an estimate of the metric for each setting, and the tidy table.
 
-    def frame(self, backend: Backend | None = None) -> Any:
-        """Return the tidy table, a row per setting, seed and episode, as a pandas or polars frame."""
-        return make_frame(self.table, backend)
+    `frame()` and `save("x.csv")` have a row per setting, seed and, of evaluations, episode.
+    """
 
-    def plot(self) -> Any:
-        """Return a matplotlib figure of the metric over the varied settings, with intervals."""
-        return draw_estimates(self.settings, self.estimates, self.metric, self._interval)
+    def columns(self) -> ColumnTable:
+        """Return the tidy table as columns."""
+        return self.table
 
-    def save(self, path: str | Path) -> None:
-        """Write the tidy table (.csv, .parquet, .json) or the figure (.svg, .pdf, .png)."""
-        if Path(path).suffix.removeprefix(".") in FIGURE_FORMATS:
-            save_figure(self.plot(), path)
-        else:
-            save_table(self.table, path)
+    @property
+    def best_settings(self) -> dict[str, Any] | None:
+        """The values that a search found to be best; None without a search."""
+        return None if self.best is None else self.settings[self.best]
 
     @property
     def _interval(self) -> str:
@@ -41,11 +41,14 @@ class SweepResult(JobResult, SweepDone):
 
     def __repr__(self) -> str:
         lines = [f"SweepResult: {self.metric}, mean (95 % over {self._interval})"]
-        for setting, estimate in zip(self.settings, self.estimates, strict=True):
+        for number, (setting, estimate) in enumerate(
+            zip(self.settings, self.estimates, strict=True)
+        ):
             name = ", ".join(f"{key} = {value}" for key, value in setting.items()) or self.job
             n = 0 if estimate is None else estimate.n
-            lines.append(f"  {name}: {format_estimate(estimate)}, n = {n}")
-        return "\n".join(lines)
+            best = ", the best" if number == self.best else ""
+            lines.append(f"  {name}: {format_estimate(estimate)}, n = {n}{best}")
+        return "\n".join([*lines, *(f"  {note}" for note in self.notes)])
 
     def _repr_html_(self) -> str:
         rows = [
@@ -53,13 +56,20 @@ class SweepResult(JobResult, SweepDone):
             for setting, estimate in zip(self.settings, self.estimates, strict=True)
         ]
         headings = [*self.vary, f"mean (95 % over {self._interval})"]
-        return to_html(headings, rows, self.metric)
+        notes = "".join(f"<p>{html.escape(note)}</p>" for note in self.notes)
+        return to_html(headings, rows, self.metric) + notes
 
 
 def sweep(
     job: str = "eval",
     *,
     vary: Mapping[str, Sequence[Any]] | None = None,
+    cases: Sequence[Mapping[str, Any]] = (),
+    search: Mapping[str, str | Sequence[Any]] | None = None,
+    trials: int = 20,
+    batch: int = 4,
+    direction: Literal["maximize", "minimize"] = "maximize",
+    search_seed: int = 0,
     seeds: int | Sequence[int] = 1,
     metric: str | None = None,
     engine: str = "local",
@@ -67,7 +77,7 @@ def sweep(
     out: str | Path | None = None,
     **settings: Any,
 ) -> SweepResult:
-    """Run a job with every combination of varied settings and every seed.
+    """Run a job with every combination of varied settings and every seed, or search the best ones.
 
     >>> result = sweep("eval", vary={"max_ticks": [4, 8]}, seeds=3, metric="ticks", episodes=2)
     >>> [estimate.n for estimate in result.estimates], len(result.table["seed"])
@@ -75,7 +85,14 @@ def sweep(
 
     Args:
         job: eval, train, evolve-roles or evolve-nets.
-        vary: Values of each varied setting, of the job or of its world.
+        vary: Values of each varied setting, of the job or of its world; all combinations are run.
+        cases: Instead of `vary`, a list of settings to run, each a table.
+        search: Instead of `vary`, settings that Optuna searches: "LOW:HIGH", "LOW:HIGH:log", or a list
+            of choices.
+        trials: Settings that a search tries.
+        batch: Trials that are proposed together, before their results are known.
+        direction: Whether a search looks for a high or a low metric.
+        search_seed: Random seed of a search.
         seeds: Number of seeds, from 0 on, or the seeds themselves.
         metric: Metric of the summary and the figure; by default that of the job.
         engine: Engine that runs the points: local, processes or ray.
@@ -84,7 +101,7 @@ def sweep(
         settings: Settings of the job that all points share.
 
     Returns:
-        The estimates, with `frame()`, `plot()` and `save(path)`.
+        The estimates, with `frame()`, `plot()`, `save(path)` and, after a search, `best_settings`.
 
     Raises:
         UsageError: A setting, seed or metric is wrong.
@@ -93,8 +110,17 @@ def sweep(
         Sweep,
         {
             "job": job,
-            "settings": settings,
+            "settings": name_objects(settings),
             "vary": {name: tuple(values) for name, values in (vary or {}).items()},
+            "cases": tuple(dict(case) for case in cases),
+            "search": {
+                name: values if isinstance(values, str) else tuple(values)
+                for name, values in (search or {}).items()
+            },
+            "trials": trials,
+            "batch": batch,
+            "direction": direction,
+            "search_seed": search_seed,
             "seeds": tuple(range(seeds)) if isinstance(seeds, int) else tuple(seeds),
             "metric": metric,
         },

@@ -7,9 +7,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
+from kinfolk.api.frames import to_html
 from kinfolk.api.results import JobResult, run_job, signature_of
 from kinfolk.core.settings import validate_settings
 from kinfolk.engines import make_engine
+from kinfolk.evaluation.export import ColumnTable
 from kinfolk.jobs.train.job import train as train_job
 from kinfolk.jobs.train.reports import TrainingDone
 from kinfolk.jobs.train.settings import Train
@@ -25,6 +27,21 @@ if TYPE_CHECKING:
 @dataclass(frozen=True, kw_only=True, repr=False)
 class TrainingResult(JobResult, TrainingDone):
     """How a training ended; its nets play as `run:FOLDER[/SLOT][@best|@latest|@STEP]`."""
+
+    def columns(self) -> ColumnTable:
+        """Return a row per update as columns, if the training was stored; else how it ended."""
+        if self.run is not None:
+            return self.run.table("update_done")
+        return {name: [value] for name, value in self._list_facts()}
+
+    def _list_facts(self) -> list[tuple[str, Any]]:
+        """Return how the training ended, without the hashes of its weights."""
+        hidden = ("kind", "step", "weights", "run", "failure_messages")
+        return [(name, value) for name, value in self.to_dict().items() if name not in hidden]
+
+    def _repr_html_(self) -> str:
+        facts = [*self._list_facts(), ("run", None if self.run is None else self.run.folder)]
+        return to_html(("result", "value"), facts, type(self).__name__)
 
 
 @signature_of(Train)
@@ -47,7 +64,8 @@ def train(
         jobs: Tasks that run at once.
         out: Folder for the run; without it a new one in `runs`.
         settings: Fields of `kf.jobs.Train`; see `kinfolk settings train`. In a table of `slots`, a
-            policy may also be a torch module: its class, a function that makes it, or an instance.
+            policy may also be a torch module: its class, a function that makes it, or an instance;
+            `slots=Net` is short for `slots={"main": Net}`.
 
     Returns:
         How the training ended, with the run that holds its nets.
@@ -57,7 +75,9 @@ def train(
     """
     chosen = _read_settings(world, env_kwargs, dict(settings))
     folder = new_run_folder("train") if out is None else out
-    return run_job(TrainingResult, "train", train_job, chosen, engine, jobs, folder)
+    return run_job(
+        TrainingResult, "train", train_job, chosen, engine, jobs, folder, may_rename=out is None
+    )
 
 
 class Trainer(TrainingLoop):
@@ -72,7 +92,8 @@ class Trainer(TrainingLoop):
         engine: Engine that runs the tasks: local, processes or ray.
         jobs: Tasks that run at once.
         settings: Fields of `kf.jobs.Train`; see `kinfolk settings train`. In a table of `slots`, a
-            policy may also be a torch module: its class, a function that makes it, or an instance.
+            policy may also be a torch module: its class, a function that makes it, or an instance;
+            `slots=Net` is short for `slots={"main": Net}`.
 
     Raises:
         UsageError: A setting, world or policy is wrong.
@@ -127,6 +148,8 @@ def _read_settings(
 
 def _name_modules(slots: Any) -> Any:
     """Return a table of slots with torch modules, classes and functions replaced by their names."""
+    if callable(slots):
+        slots = {"main": slots}
     if not isinstance(slots, Mapping):
         return slots
     from kinfolk.policies.neural.own_modules import register_module

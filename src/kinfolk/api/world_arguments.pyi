@@ -190,6 +190,7 @@ class CogsguardArguments(TypedDict, total=False):
     clips_scramble_every: int
     clips_reach: int
     ships_reach: int
+    ships_search: int
     align_reach: int
     align_hub_reach: int
     network_reach: int

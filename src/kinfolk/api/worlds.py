@@ -1,4 +1,4 @@
-"""`kf.make` and `kf.pettingzoo`: worlds by name, with the rules of each as typed arguments."""
+"""`kf.make`, `kf.pettingzoo` and `kf.metrics`: worlds by name, with the rules as typed arguments."""
 
 from __future__ import annotations
 
@@ -7,7 +7,10 @@ from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack, overload
 
 import numpy as np
 
+from kinfolk.core.html_table import html_table
 from kinfolk.core.random import WORLD_STREAM, episode_key, fold_in
+from kinfolk.evaluation.metrics import MetricInfo, describe_metrics
+from kinfolk.play.task import WorldRef
 from kinfolk.worlds import build_world
 from kinfolk.worlds.adapters import make_parallel
 
@@ -120,3 +123,29 @@ def pettingzoo(
     """
     changed = {**(settings or {}), **rules}
     return make_parallel(name, preset=preset, seed=seed, render_mode=render_mode, **changed)
+
+
+class MetricTable(list[MetricInfo]):
+    """The metrics of a world, which a notebook shows as a table."""
+
+    def _repr_html_(self) -> str:
+        return html_table(MetricInfo._fields, self)
+
+    def __repr__(self) -> str:
+        return "\n".join(f"{m.name} [{m.unit}]: {m.definition}" for m in self)
+
+
+def metrics(
+    name: str, *, preset: str | None = None, settings: Mapping[str, Any] | None = None
+) -> MetricTable:
+    """List the metrics of a world: name, unit and definition of each, one value per episode.
+
+    >>> [metric.name for metric in metrics("probe")][:4]
+    ['return', 'return_per_life', 'reward_per_tick', 'ticks']
+
+    Args:
+        name: One of `kinfolk worlds`.
+        preset: One of `kinfolk presets`, if the world has any.
+        settings: Rules to change, as a table.
+    """
+    return MetricTable(describe_metrics(WorldRef(name, preset, dict(settings or {}))))

@@ -116,7 +116,7 @@ def measure_lifecycle(agents: int) -> dict[str, float]:
             if reply:
                 raise PolicyFailedError(f"A worker did not start: {reply}.")
         ready = time.perf_counter()
-        memory = [private_memory_mb(worker.host_pid) for worker in workers]
+        memory = [private_memory_mb(worker.meter.host_pid) for worker in workers]
         ending = time.perf_counter()
         for worker in workers:
             pool.release(worker, reusable=False)

@@ -10,10 +10,12 @@ from typing import Any
 
 import numpy as np
 
+from kinfolk.bench.net_oracles import strategy_fitness, time_oracles
 from kinfolk.core.imports import optional_import
 from kinfolk.core.random import seed_key
 from kinfolk.core.settings import validate_settings
 from kinfolk.engines.base import LocalEngine
+from kinfolk.evolution.strategies import make_strategy
 from kinfolk.jobs.evolve_nets.job import NetsEvolved, evolve_nets
 from kinfolk.jobs.evolve_nets.settings import EvolveNets
 from kinfolk.nets.dynamic.nets import DynamicNets
@@ -27,8 +29,15 @@ POPULATIONS, BATCHES = (64, 256, 1024), (1, 16)
 KINDS = ("feedforward", "recurrent", "dynamic")
 INPUTS, HIDDEN, OUTPUTS = 32, 32, 8
 MUTATION_POPULATION = 256
+STRATEGY_PARAMETERS = 2000
 _GROWTH_MUTATIONS = 60  # mutations before dynamic nets are measured
-_CARTPOLE = {"population": 256, "chunk_size": 256, "generations": 12, "held_out_episodes": 0}
+_CARTPOLE = {
+    "algorithm": "ga",
+    "population": 256,
+    "chunk_size": 256,
+    "generations": 12,
+    "held_out_episodes": 0,
+}
 
 
 def bench_nets() -> dict[str, Any]:
@@ -36,11 +45,18 @@ def bench_nets() -> dict[str, Any]:
 
     Returns:
         `forward`, a dict of `_time_forward` for each kind and size; `mutation` of `_time_mutation`;
-        and `cartpole` of `_time_cartpole`.
+        `strategies` of `_time_strategies`; `cartpole` of `_time_cartpole`; and `oracles` of
+        `time_oracles`.
     """
     torch.set_num_threads(1)
     forward = [_time_forward(kind, p, b) for kind in KINDS for p in POPULATIONS for b in BATCHES]
-    return {"forward": forward, "mutation": _time_mutation(), "cartpole": _time_cartpole()}
+    return {
+        "forward": forward,
+        "mutation": _time_mutation(),
+        "strategies": _time_strategies(),
+        "cartpole": _time_cartpole(),
+        "oracles": time_oracles(_median_us, MUTATION_POPULATION, STRATEGY_PARAMETERS),
+    }
 
 
 def _median_us(call: Callable[[], Any], seconds: float = 0.4) -> float:
@@ -187,7 +203,8 @@ def _time_mutation() -> dict[str, Any]:
 
     Returns:
         `population`; milliseconds for dynamic and feedforward nets (`dynamic_ms`, `static_ms`);
-        mean number of `nodes` of the dynamic nets, and `parameters` of a feedforward net.
+        mean number of `nodes` of the dynamic nets, and `parameters` of a feedforward net;
+        `mutate_ms` of the mutation alone, and `normals_ms` of drawing its normals.
     """
     nets = grow_nets(MUTATION_POPULATION)
     order = np.arange(MUTATION_POPULATION) // 2
@@ -196,7 +213,7 @@ def _time_mutation() -> dict[str, Any]:
 
     def breed(population: Any, key: int) -> None:
         """Replace the population by copies of its first half, two of each, and mutate them."""
-        population.take(order)
+        population.apply_selection(order)
         population.mutate(key)
 
     dynamic_us = _median_us(lambda: breed(nets, seed_key(next(steps))), 0.3)
@@ -205,8 +222,26 @@ def _time_mutation() -> dict[str, Any]:
         "dynamic_ms": dynamic_us / 1000,
         "nodes": float(nets.node_counts.mean()),
         "static_ms": _median_us(lambda: breed(static, seed_key(1)), 0.3) / 1000,
+        "mutate_ms": _median_us(lambda: static.mutate(seed_key(1)), 0.3) / 1000,
+        "normals_ms": _median_us(lambda: static.draw_normal(seed_key(1)), 0.3) / 1000,
         "parameters": int(static.flat.shape[1]),
     }
+
+
+def _time_strategies() -> dict[str, float]:
+    """Return milliseconds of a generation of each strategy, and of drawing its normals in numpy."""
+    generator, shape = np.random.default_rng(0), (MUTATION_POPULATION, STRATEGY_PARAMETERS)
+    figures = {"normals": _median_us(lambda: generator.standard_normal(shape, np.float32)) / 1000}
+    for name in ("openai-es", "sep-cma", "snes", "pgpe"):
+        start = np.zeros(STRATEGY_PARAMETERS)
+        strategy = make_strategy(name, start, MUTATION_POPULATION, 0.5, 1)
+
+        def generation(strategy: Any = strategy) -> None:
+            """Run one generation of the strategy."""
+            strategy.tell(strategy_fitness(strategy.ask()))
+
+        figures[name] = _median_us(generation) / 1000
+    return figures
 
 
 def _time_cartpole() -> dict[str, Any]:
@@ -214,7 +249,7 @@ def _time_cartpole() -> dict[str, Any]:
 
     Returns:
         `population`, `generations_per_second`, `ticks_per_second` and `ticks_per_member` of a
-        generation.
+        generation; `overhead`, the share of time outside of the kernels that play.
     """
     settings = validate_settings(EvolveNets, {**_CARTPOLE, "hidden": (16,)})
     list(evolve_nets(settings.model_copy(update={"generations": 1}), LocalEngine()))
@@ -227,4 +262,25 @@ def _time_cartpole() -> dict[str, Any]:
         "generations_per_second": settings.generations / seconds,
         "ticks_per_second": steps / seconds,
         "ticks_per_member": steps / settings.generations / settings.population,
+        "overhead": 1.0 - _time_kernels(settings) / seconds,
     }
+
+
+def _time_kernels(settings: EvolveNets) -> float:
+    """Return the seconds that an evolution spends in the tasks that it gives to its engine."""
+    spent = 0.0
+
+    class TimedEngine(LocalEngine):
+        """A local engine that measures its tasks."""
+
+        def map(self, task: Any, items: Any) -> Any:
+            """Run every task and add up the time."""
+            nonlocal spent
+            for item in items:
+                start = time.perf_counter()
+                result = task(item)
+                spent += time.perf_counter() - start
+                yield result
+
+    list(evolve_nets(settings, TimedEngine()))
+    return spent

@@ -17,7 +17,7 @@ from kinfolk.core.arrays import Floats
 from kinfolk.core.events import Event
 from kinfolk.engines import make_engine
 from kinfolk.engines.base import Engine
-from kinfolk.jobs.evolve_roles.champion import evaluate_teams
+from kinfolk.jobs.evolve_roles.champion import play_held_out
 from kinfolk.jobs.evolve_roles.job import evolve_roles, prepare
 from kinfolk.jobs.evolve_roles.settings import EvolveRoles
 from kinfolk.play.task import EpisodeRunner, RolloutTask, WorldRef
@@ -76,6 +76,31 @@ def measure_roles(
     }
 
 
+def measure_fused_roles(
+    preset: str, worlds: int, uri: str = TEAM_URI, **settings: Any
+) -> dict[str, Any]:
+    """Play whole games tick by tick, then in one kernel, and time both.
+
+    Args:
+        preset: Preset of CogsGuard.
+        worlds: Games side by side.
+        uri: Policy of all agents.
+        settings: Rules of the world to change.
+
+    Returns:
+        What `measure_roles` returns; `fused_agent_steps_per_s`, the rate without Python between the
+        ticks, resets included; and `speed_up`, how many times faster that is.
+    """
+    stepped = measure_roles(preset, worlds, uri, **settings)
+    ref = WorldRef("cogsguard", preset, settings)
+    with EpisodeRunner(RolloutTask[None](ref, {"cogs": resolve(uri)}, 7, range(worlds))) as runner:
+        begun = time.perf_counter()
+        runner.run()
+        rate = stepped["ticks"] * worlds * stepped["agents"] / (time.perf_counter() - begun)
+    speed_up = rate / stepped["agent_steps_per_s"]
+    return {**stepped, "fused_agent_steps_per_s": rate, "speed_up": speed_up}
+
+
 def roles_reference() -> dict[str, Any]:
     """Measure a few ticks of one small game; `bench_roles` runs it without compiled kernels."""
     return measure_roles("arena", 1, ticks=21)
@@ -85,20 +110,22 @@ def bench_roles() -> dict[str, Any]:
     """Measure games of role policies.
 
     Returns:
-        Results of `measure_roles` for maps and policies (`arena`, `machina_1`, `smart`,
-        `edition_a`) and over sizes (`by_worlds`, `by_agents`, `by_map`); agent-steps per second
+        Results of `measure_fused_roles` for maps and policies (`arena`, `machina_1`, `smart`,
+        `edition_a`, `ten_games`), and of `measure_roles` over sizes (`by_worlds`, `by_agents`,
+        `by_map`); agent-steps per second of the loop
         without compiled kernels (`uncompiled`), the `ratio` to it, and the range of cogames-agents
         (`original`).
     """
     plain = run_uncompiled("kinfolk.bench.roles", "roles_reference")
-    arena, machina = measure_roles("arena", 32), measure_roles("machina_1", 8)
+    arena, machina = measure_fused_roles("arena", 32), measure_fused_roles("machina_1", 8)
     fast = arena["agent_steps_per_s"]
     return {
         "team": TEAM_URI,
         "arena": arena,
         "machina_1": machina,
-        "smart": measure_roles("arena", 32, SMART_URI),
-        "edition_a": measure_roles("edition_a", 32),
+        "smart": measure_fused_roles("arena", 32, SMART_URI),
+        "edition_a": measure_fused_roles("edition_a", 32),
+        "ten_games": measure_fused_roles("arena", SMALL_GAMES),
         "uncompiled": plain["agent_steps_per_s"],
         "ratio": fast / plain["agent_steps_per_s"],
         "original": ORIGINAL_RATE,
@@ -124,7 +151,7 @@ def bench_role_evolution() -> dict[str, Any]:
         kinds.append(("ray", 2))
     # Nothing is recorded: a game is recorded every ten generations, too seldom for so short a run.
     usual = EvolveRoles(generations=_TIMED_GENERATIONS + 1, replay_every=0)
-    few = {"games_per_generation": SMALL_GAMES, "chunk_size": SMALL_GAMES // 2}
+    few = {"n_teams": SMALL_GAMES - 1, "racing": (1,), "chunk_size": SMALL_GAMES // 2}
     small = usual.model_copy(update={"generations": 4 * _TIMED_GENERATIONS + 1, **few})
     seconds = time_engines(kinds, usual)
     [small_seconds] = time_engines([("processes", 2)], small)
@@ -187,8 +214,7 @@ def _make_engine_row(
     Returns:
         `engine`, `jobs`, `games_per_generation`, `games_per_s` and `generations_per_minute`.
     """
-    n_teams, episodes = settings.generation_size
-    games, typical = (n_teams + 1) * episodes, median(seconds)
+    games, typical = settings.race_games, median(seconds)
     return {
         "engine": name,
         "jobs": jobs,
@@ -212,11 +238,11 @@ def bench_team_ranks(history: str | None = None, jobs: int = 2) -> dict[str, Any
     """
     settings = EvolveRoles(history=history)
     state, _ = prepare(settings, None)
-    state.evolve_teams(N_TEAMS, min(len(state.teams), N_TEAMS // 3), breed=True)
-    teams = [team.roles for team in state.teams]
+    proposed = state.propose_teams(N_TEAMS - len(state.teams))
+    teams = [team.roles for team in (*state.teams, *proposed)][:N_TEAMS]
     with closing(make_engine("processes", jobs)) as engine:
-        ranked, _ = evaluate_teams(settings, engine, state, teams, _RANKED_EPISODES)
-        fresh, _ = evaluate_teams(settings, engine, state, teams, _FRESH_EPISODES)
+        ranked = play_held_out(state, engine, teams, _RANKED_EPISODES).margins
+        fresh = play_held_out(state, engine, teams, _FRESH_EPISODES).margins
     return {
         "n_teams": N_TEAMS,
         "fresh_games": len(_FRESH_EPISODES),

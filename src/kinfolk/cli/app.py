@@ -16,16 +16,26 @@ from typer.exceptions import TyperException
 
 from kinfolk.cli.commands.bench import bench
 from kinfolk.cli.commands.compare import compare
+from kinfolk.cli.commands.crossplay import crossplay
 from kinfolk.cli.commands.doctor import doctor
 from kinfolk.cli.commands.evaluate import eval_command
 from kinfolk.cli.commands.evolve_nets import nets
 from kinfolk.cli.commands.evolve_roles import roles
 from kinfolk.cli.commands.export import export
-from kinfolk.cli.commands.list_commands import behaviors, policies, presets, settings, worlds
+from kinfolk.cli.commands.list_commands import (
+    behaviors,
+    metrics,
+    policies,
+    presets,
+    settings,
+    worlds,
+)
+from kinfolk.cli.commands.pictures import plot
 from kinfolk.cli.commands.play import explain, play
 from kinfolk.cli.commands.replay_trace import replay_trace
 from kinfolk.cli.commands.runs import capsule, rerun, runs, verify
 from kinfolk.cli.commands.sweep import sweep
+from kinfolk.cli.commands.tournament import tournament
 from kinfolk.cli.commands.train import train_command
 from kinfolk.cli.commands.view import view
 from kinfolk.cli.compile import compile_command
@@ -48,11 +58,13 @@ app = typer.Typer(
 app.command(cls=settings_command("play", "config", "out", "json"))(play)
 app.command("eval", cls=settings_command("eval"))(eval_command)
 app.command(cls=settings_command("compare"))(compare)
+app.command(cls=settings_command("tournament", engine="processes"))(tournament)
+app.command(cls=settings_command("crossplay", engine="processes"))(crossplay)
 app.command("train", cls=settings_command("train"))(train_command)
-for listing in (worlds, policies, behaviors):
+for listing in (worlds, policies, behaviors, metrics):
     app.command()(listing)
 app.command(cls=settings_command("explain", "config", "json"))(explain)
-for plain_command in (runs, rerun, capsule, verify, settings, bench, doctor, presets):
+for plain_command in (runs, plot, rerun, capsule, verify, settings, bench, doctor, presets):
     app.command()(plain_command)
 app.command("compile")(compile_command)
 app.command()(replay_trace)

@@ -31,7 +31,18 @@ def apply_parallel_policy(call: JobCall, parallel_policy: bool) -> None:
 
 
 def check_policies(settings: Any) -> None:
-    """Check the policies of all slots and compile their kernels, before a run folder is created.
+    """Check the policies of all slots and their map, before a run folder is created.
+
+    Raises:
+        UsageError: A policy cannot be found or built for this world.
+    """
+    build_policies(settings)
+    spec = settings.world_ref.spec
+    warn_of_idle_slots(settings.slot_ids, settings.build_assignment(spec))
+
+
+def build_policies(settings: Any) -> None:
+    """Compile the kernels of the policies of all slots, and build those that are not isolated.
 
     Raises:
         UsageError: A policy cannot be found or built for this world.
@@ -49,7 +60,6 @@ def check_policies(settings: Any) -> None:
     uris = {slot.id: str(slot.policy_uri) for slot in ours}
     compile_kernels(settings.world, settings.world_settings, settings.preset, uris)
     spec = settings.world_ref.spec
-    warn_of_idle_slots(settings.slot_ids, settings.build_assignment(spec))
     for slot in settings.slots:
         resolved = slot.resolve_policy(slot in trusted)
         if slot in trusted:  # an isolated policy is not loaded into this process
@@ -57,7 +67,7 @@ def check_policies(settings: Any) -> None:
 
 
 def check_sandbox(evaluations: Sequence[Any]) -> None:
-    """Print which restrictions of the sandbox this machine can enforce, and which it cannot.
+    """Print which restrictions and limits this machine can enforce, and which it cannot.
 
     Args:
         evaluations: Settings of the evaluations, which differ in their slots only.
@@ -66,17 +76,61 @@ def check_sandbox(evaluations: Sequence[Any]) -> None:
         EngineError: This machine has no sandbox.
         UsageError: --strict is set and a restriction is unsupported.
     """
-    from kinfolk.isolation.sandbox.support import list_enforced, list_unsupported, require_sandbox
+    from kinfolk.isolation.sandbox.support import (
+        describe_resource_limits,
+        list_enforced,
+        list_unsupported,
+        require_sandbox,
+    )
 
-    if not evaluations[0].sandbox:
-        return
-    require_sandbox()
-    for part in list_enforced():
+    settings = evaluations[0]
+    _check_readable(evaluations)
+    if settings.sandbox:
+        require_sandbox()
+    for part in list_enforced() if settings.sandbox else ():
         output.note(f"Sandbox: {part}.")
+    if settings.sandbox or settings.memory_limit is not None:
+        output.note(f"Limits: {describe_resource_limits()}.")
+    if not settings.sandbox:
+        return
     for part in list_unsupported():
-        if evaluations[0].strict:
+        if settings.strict:
             raise UsageError(f"This machine cannot enforce: {part}. --strict asks for it.")
         print(f"Sandbox: this machine CANNOT enforce: {part}.", file=sys.stderr)
+
+
+def _check_readable(evaluations: Sequence[Any]) -> None:
+    """Check that slots which `--sandbox-read` names exist.
+
+    Raises:
+        UsageError: One does not.
+    """
+    from kinfolk.core.errors import format_suggestion
+    from kinfolk.isolation.sandbox.policy_files import split_readable
+
+    known = [*dict.fromkeys(name for settings in evaluations for name in settings.slot_ids)]
+    for entry in evaluations[0].sandbox_read:
+        slot, _ = split_readable(entry)
+        if slot and slot not in known:
+            hint = f"{format_suggestion(slot, known)} A path with '=' is written ./{entry}"
+            raise UsageError(f"--sandbox-read {entry}: there is no slot '{slot}'.{hint}")
+
+
+def digest_policies(evaluations: Sequence[Any]) -> dict[str, str]:
+    """Return a digest of each policy with its own files, by which a resumed run knows it again.
+
+    Args:
+        evaluations: Settings of the evaluations, which differ in their slots only.
+    """
+    from kinfolk.isolation.sandbox.policy_files import digest_policy
+
+    digests: dict[str, set[str]] = {}
+    for settings in evaluations:
+        for slot in settings.slots:
+            resolved = slot.resolve_policy(trusted=False)
+            name = slot.policy_uri or resolved.class_path
+            digests.setdefault(name, set()).add(digest_policy(resolved))
+    return {name: " ".join(sorted(values)) for name, values in digests.items()}
 
 
 def read_last_event(run: Any, kind: str) -> dict[str, Any]:
@@ -144,6 +198,20 @@ def report_failures(run: Any, last: Mapping[str, Any]) -> bool:
         run: Run folder that holds all failures.
         last: Last event of the run.
     """
+    always_failed = print_failures(run, last)
+    for message in always_failed:
+        note = "the exit code is 1, and the results are stored all the same"
+        print(f"{message}: {note}.", file=sys.stderr)
+    return bool(always_failed)
+
+
+def print_failures(run: Any, last: Mapping[str, Any]) -> list[str]:
+    """Print which policies failed; return a message for each that failed in every episode.
+
+    Args:
+        run: Run folder that holds all failures.
+        last: Last event of the run.
+    """
     from kinfolk.evaluation.failures import describe_run_failures
 
     messages, always_failed = describe_run_failures(run.config["settings"], last)
@@ -152,20 +220,23 @@ def report_failures(run: Any, last: Mapping[str, Any]) -> bool:
     if messages:
         table = output.command("export", "metrics", run.folder, "--table", "failures")
         output.hint(f"All failures with their tracebacks: {table}")
-    for message in always_failed:
-        note = "the exit code is 1, and the results are stored all the same"
-        print(f"{message}: {note}.", file=sys.stderr)
-    return bool(always_failed)
+    return always_failed
 
 
 def describe_sandbox(settings: Any) -> dict[str, Any]:
     """Return what was asked of the sandbox and what this machine enforces, for a JSON document."""
-    from kinfolk.isolation.sandbox.support import list_enforced, list_unsupported
+    from kinfolk.isolation.sandbox.support import (
+        describe_resource_limits,
+        list_enforced,
+        list_unsupported,
+    )
 
     requested, enforced, unsupported = settings.sandbox, list_enforced(), list_unsupported()
+    is_limited = requested or settings.memory_limit is not None
+    limits = [describe_resource_limits()] if is_limited else []
     return {
         "requested": requested,
-        "enforced": enforced if requested else [],
+        "enforced": [*(enforced if requested else []), *limits],
         "not_enforced": unsupported if requested else [*enforced, *unsupported],
     }
 

@@ -105,6 +105,9 @@ def parse_flag(field: SettingField, value: Any) -> Any:
     kind = field.annotation
     if isinstance(value, bool):
         return value
+    if _is_word_list(field):
+        texts = [value] if isinstance(value, str) else value
+        return [word for text in texts for word in text.split(",") if text != "none"]
     if isinstance(value, Sequence) and not isinstance(value, str):
         if get_origin(kind) not in (dict, tuple):
             return parse_slot_map(value, flag_name(field))
@@ -113,8 +116,7 @@ def parse_flag(field: SettingField, value: Any) -> Any:
     if field.optional and value == "none":
         return None
     if get_origin(kind) is tuple and field.flag.metavar is None:
-        words = [] if value == "none" else value.split(",")
-        return [word if get_args(kind)[0] is str else parse_value(word) for word in words]
+        return [] if value == "none" else [parse_value(word) for word in value.split(",")]
     return parse_value(value) if kind in (int, float) else value
 
 
@@ -161,7 +163,13 @@ def _make_parameter(name: str, field: SettingField) -> inspect.Parameter:
 def _is_repeated(field: SettingField) -> bool:
     """Return whether a flag is repeated, once per entry of a table or a list."""
     origin = get_origin(field.annotation)
-    return field.flag.repeats or origin not in (None, tuple, Literal)
+    return field.flag.repeats or _is_word_list(field) or origin not in (None, tuple, Literal)
+
+
+def _is_word_list(field: SettingField) -> bool:
+    """Return whether a setting is a list of words: A,B or the flag once per word."""
+    is_words = get_origin(field.annotation) is tuple and get_args(field.annotation)[0] is str
+    return is_words and field.flag.metavar is None
 
 
 def _format_help(field: SettingField) -> str:

@@ -6,6 +6,7 @@ import json
 import os
 import shlex
 import sys
+import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, redirect_stdout
 from itertools import pairwise
@@ -18,6 +19,7 @@ JsonOption = Annotated[bool, typer.Option("--json", help="One JSON document on s
 _BARS = " ▁▂▃▄▅▆▇█"  # of a plot, from empty to full
 _STDOUT, _STDERR = 1, 2  # descriptors
 _quiet = False  # of this command line; set at its start
+_LINE_SECONDS = 60  # between two lines of progress, unless a quarter is over
 _LONG_JSON = 100_000  # characters; beyond them nobody reads, and indenting takes ten times as long
 
 
@@ -112,7 +114,9 @@ def command(*words: object) -> str:
 
 @contextmanager
 def progress(label: str, total: int, done: int = 0) -> Iterator[Callable[..., None]]:
-    """Show a progress bar, or a line at each quarter if stderr is not a terminal.
+    """Show a progress bar; if stderr is not a terminal, a line at each quarter and each minute.
+
+    Both say how long the rest will take.
 
     Args:
         label: What is counted, such as "Episodes".
@@ -126,16 +130,7 @@ def progress(label: str, total: int, done: int = 0) -> Iterator[Callable[..., No
         yield lambda *_done: None
         return
     if not sys.stderr.isatty():
-        quarters_shown = [4 * done // total]
-
-        def tell(now: int, note: str = "") -> None:
-            """Update the progress to `now`, with an optional note."""
-            if 4 * now // total > quarters_shown[0]:
-                quarters_shown[0] = 4 * now // total
-                more = f", {note}" if note else ""
-                print(f"{label}: {now} of {total}{more}", file=sys.stderr, flush=True)
-
-        yield tell
+        yield _progress_lines(label, total, done)
         return
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemainingColumn
@@ -148,6 +143,32 @@ def progress(label: str, total: int, done: int = 0) -> Iterator[Callable[..., No
     with Progress(*columns, console=console, transient=True) as bar:
         task = bar.add_task(label, total=total, completed=done, note="")
         yield lambda now, note="": bar.update(task, completed=now, note=note)
+
+
+def _progress_lines(label: str, total: int, done: int) -> Callable[..., None]:
+    """Return the function that prints progress where there is no terminal.
+
+    Args:
+        label: What is counted.
+        total: Number at which the progress is complete.
+        done: Number that is done at the start.
+    """
+    from kinfolk.evaluation.formatting import describe_time_left
+
+    start = time.monotonic()
+    shown = [4 * done // total, start]  # the last quarter, and the time of the last line
+
+    def tell(now: int, note: str = "") -> None:
+        """Print a line if a quarter or a minute is over, with an optional note."""
+        clock = time.monotonic()
+        if 4 * now // total > shown[0] or (now > done and clock - shown[1] >= _LINE_SECONDS):
+            shown[:] = 4 * now // total, clock
+            left = describe_time_left(now - done, total - done, clock - start)
+            more = [left] * (now < total) + [note] * bool(note)
+            text = ", ".join([f"{label}: {now} of {total}", *more])
+            print(text, file=sys.stderr, flush=True)
+
+    return tell
 
 
 def plot(series: Sequence[float], width: int = 60, height: int = 5) -> list[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 import signal
+import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -92,27 +93,43 @@ class JobCall:
         settings: S = validate_settings(model, merge_settings(base, self.flags))
         return settings
 
-    def open_run(self, job: str, model: type[S], check: Callable[[S], None]) -> tuple[Any, S]:
+    def open_run(
+        self,
+        job: str,
+        model: type[S],
+        check: Callable[[S], None],
+        digest_policies: Callable[[S], dict[str, str]] | None = None,
+    ) -> tuple[Any, S]:
         """Create a run for new settings, or open one to resume.
 
         Args:
             job: Name of the job in the run's folder.
             model: Class of its settings.
             check: Raises `UsageError` if new settings are wrong, before a folder is created.
+            digest_policies: Returns a digest of each policy by name; a run is not continued with
+                policies that have changed. None: nothing is compared.
 
         Returns:
             The run and its settings.
 
         Raises:
-            UsageError: Settings were given together with `resume`, or it is a run of another job.
+            UsageError: Settings were given together with `resume`, it is a run of another job, or a
+                policy has changed.
         """
         from kinfolk.core.settings import validate_settings
+        from kinfolk.store.files import write_atomic
         from kinfolk.store.run import create_run, new_run_folder, open_run
+        from kinfolk.store.run_list import COMMAND_FILE
 
         if self.resume is None:
             settings = self.read_settings(model)
             check(settings)
-            return create_run(self.out or new_run_folder(job), job, settings.model_dump()), settings
+            folder, is_unnamed = self.out or new_run_folder(job), self.out is None
+            digests = None if digest_policies is None else digest_policies(settings)
+            run = create_run(folder, job, settings.model_dump(), is_unnamed, digests)
+            words = shlex.join(["kinfolk", *sys.argv[1:]])
+            write_atomic(run.folder / COMMAND_FILE, f"{words}\n".encode())
+            return run, settings
         if self.flags or self.config or self.out:
             rule = "--resume continues with the run's own settings"
             raise UsageError(f"{rule}; give no others with it.")
@@ -120,7 +137,26 @@ class JobCall:
         other = run.config["job"]
         if other != job:
             raise UsageError(f"{self.resume} is a run of {other}; its own command resumes it.")
-        return run, validate_settings(model, run.config["settings"])
+        settings = validate_settings(model, run.config["settings"])
+        if digest_policies is not None and run.status != "done" and "policies" in run.config:
+            _require_same_policies(run, digest_policies(settings))
+        return run, settings
+
+
+def _require_same_policies(run: Any, digests: dict[str, str]) -> None:
+    """Check that the policies of a run are what they were when it was started.
+
+    Raises:
+        UsageError: They are not.
+    """
+    before = run.config["policies"]
+    changed = [name for name, digest in digests.items() if before.get(name) != digest]
+    if changed:
+        names = " and ".join(changed)
+        raise UsageError(
+            f"{run.folder} cannot be resumed: {names} changed since it was started, so that its episodes "
+            "would be of different policies. Restore the old files, or start a new run."
+        )
 
 
 def format_policy_uris(run: Any, names: Sequence[str], moment: str = "") -> str:

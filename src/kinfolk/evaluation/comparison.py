@@ -1,11 +1,11 @@
-"""Compare two policies by a paired permutation test on common episodes, and rate several."""
+"""Compare two policies by a paired permutation test on common episodes."""
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
@@ -18,7 +18,7 @@ from kinfolk.evaluation.significance import (
     paired_difference,
     paired_permutation_test,
 )
-from kinfolk.evaluation.statistics import Estimate, estimate_proportion
+from kinfolk.evaluation.statistics import Estimate
 
 MIN_EPISODES = min_pairs()
 CANDIDATE_SLOT = "candidate"
@@ -167,49 +167,3 @@ def describe_disagreement(first: str, second: str, comparison: PairedComparison)
         f"The interval of the difference between {first} and {second} {position} 0, but p = "
         f"{p_value:.4f}: {reason}. The p-value decides."
     )
-
-
-class Rating(NamedTuple):
-    """The skill of a player with its uncertainty, and its win rate."""
-
-    mu: float  # mean of the skill
-    sigma: float  # its standard deviation
-    ordinal: float  # mu - 3 sigma, the conservative rating by which players are ranked
-    n_games: int
-    win_rate: float  # ties count half
-    win_rate_low: float | None  # the 95 % confidence interval; None with fewer than two games
-    win_rate_high: float | None
-
-
-class PairResult(NamedTuple):
-    """The scores of two players in one game."""
-
-    first: int  # index of the player
-    second: int
-    first_score: float
-    second_score: float
-
-
-def rate_players(players: Sequence[str], results: Iterable[PairResult]) -> dict[str, Rating]:
-    """Return the rating of each player after a sequence of games; the order of games matters."""
-    from openskill.models import PlackettLuce
-
-    model = PlackettLuce()
-    ratings = [model.rating(name=name) for name in players]
-    win_shares: list[list[float]] = [[] for _ in players]
-    for first, second, a, b in results:
-        teams = [[ratings[first]], [ratings[second]]]
-        [[ratings[first]], [ratings[second]]] = model.rate(teams, scores=[a, b])
-        win_shares[first].append(1.0 if a > b else 0.5 * (a == b))
-        win_shares[second].append(1.0 if b > a else 0.5 * (a == b))
-    rated = map(_make_rating, ratings, win_shares)
-    return dict(zip(players, rated, strict=True))
-
-
-def _make_rating(rating: Any, win_shares: list[float]) -> Rating:
-    """Return a player's rating from that of the model and its share of the win of each game."""
-    share = Estimate(0.0, None, None, 0)
-    if win_shares:
-        share = estimate_proportion(np.array(win_shares))
-    strength = float(rating.mu), float(rating.sigma), float(rating.ordinal())
-    return Rating(*strength, share.n, share.mean, share.low, share.high)

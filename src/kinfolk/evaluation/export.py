@@ -13,7 +13,7 @@ from kinfolk.evaluation.failures import iter_failures
 from kinfolk.play.results import SCALAR_FIELDS, TABLE_FIELDS, AgentRecord, Failure
 
 SCHEMA_NAME = "kinfolk.evaluation"
-SCHEMA_VERSION = 4
+SCHEMA_VERSION = 5
 COMPARISON_SCHEMA_NAME = "kinfolk.comparison"
 COMPARISON_SCHEMA_VERSION = 4
 
@@ -76,6 +76,7 @@ _SUMMARY = _object_schema(
         **dict.fromkeys(("metrics", "return_per_life", "win_rate", "differences"), _OPTIONAL_ESTIMATES),
         "failures": _COUNT,
         "invalid_actions": _COUNT,
+        "notes": {**_TEXTS, "description": "intervals that may cover less than 90 %, and why"},
         "failed_slots": {"type": "object", "additionalProperties": _FAILED_SLOT},
     }
 )  # fmt: skip

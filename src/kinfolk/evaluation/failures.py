@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 from kinfolk.evaluation.comparison import CANDIDATE_SLOT, parse_team
 from kinfolk.isolation.failures import WHOLE_SLOT
 from kinfolk.play.results import EpisodeResult
+from kinfolk.play.sides import slot_names
 
 # Failures of one slot as JSON values: number of `failures`, of `episodes` with a failure or without
 # any valid action, of episodes in which it `never_acted`, and the `first` failure (the fields of
@@ -17,9 +18,12 @@ SlotFailures: TypeAlias = dict[str, Any]
 FailedSlots: TypeAlias = dict[str, SlotFailures]
 _NO_FAILURES: SlotFailures = {"failures": 0, "episodes": 0, "never_acted": 0, "first": None}
 _ALWAYS = " failed in every "
-POLICY_SLOT = "policy"  # under which a round robin counts a policy's failures on either side
-_PLAYED_KINDS = ("episode_played", "candidate_played", "pair_played")
-SIDES = ("first", "second")  # slots of the two policies of a game of a round robin
+POLICY_SLOT = (
+    "policy"  # under which a round robin or tournament counts a policy's failures on either side
+)
+_PLAYED_KINDS = ("episode_played", "candidate_played", "pair_played", "game_played")
+_MEETING_KINDS = ("tournament_done", "crossplay_done")
+SIDES = slot_names(2)  # slots of the two policies of a game of a round robin
 
 
 def count_failures(earlier: Mapping[str, Any], reports: Iterable[EpisodeResult]) -> FailedSlots:
@@ -112,7 +116,7 @@ def describe_failures(
 def describe_run_failures(
     settings: Mapping[str, Any], last: Mapping[str, Any]
 ) -> tuple[list[str], list[str]]:
-    """Describe the failures of a finished evaluation, comparison or round robin.
+    """Describe the failures of a finished evaluation, comparison, round robin or tournament.
 
     Args:
         settings: Settings of the run, as JSON values.
@@ -128,6 +132,12 @@ def describe_run_failures(
         failed, episodes = last["failed_slots"], last["episodes"]
         messages += describe_failures(failed, episodes, slot_uris(settings))
         always += [f"Slot '{slot}'{_ALWAYS}episode" for slot in _always_failed(failed, episodes)]
+        return messages, always
+    if last["kind"] in _MEETING_KINDS:
+        players = zip(last["policies"], last["failed_slots"], last["episodes"], strict=True)
+        for name, failed, episodes in players:
+            messages += describe_failures(failed, episodes, {POLICY_SLOT: name}, "game")
+            always += [f"{name}{_ALWAYS}game" for _ in _always_failed(failed, episodes)]
         return messages, always
     is_round_robin = last["kind"] == "rated"
     n_played, n_rivals = settings["episodes"], len(last["policies"]) - 1
@@ -207,13 +217,14 @@ def iter_failures(
     """Yield a record of each failure in a run: which policy, where, and the fields of `Failure`.
 
     Args:
-        job: `evaluate`, `compare` or `round_robin`; other jobs have no such records.
+        job: `evaluate`, `compare`, `round_robin`, `tournament` or `crossplay`; others have none.
         settings: Settings of the run, as JSON values.
         events: Events of the run, as JSON values.
 
     Yields:
         `episode`, `uri` (the policy as it was asked for) and the fields of `Failure`; of a
-        comparison `candidate` too, of a round robin `opponent` and `mirrored` (sides exchanged).
+        comparison `candidate` too, of games between policies `opponent` and `mirrored` (sides
+        exchanged).
     """
     policies = [str(policy) for policy in settings.get("policies", ())]
     evaluated = slot_uris(settings) if job == "evaluate" else {}
@@ -234,3 +245,8 @@ def iter_failures(
                 side = SIDES.index(slot)
                 uri, opponent = (policies[event[SIDES[i]]] for i in (side, 1 - side))
                 yield {**record, "uri": uri, "opponent": opponent, **failure}
+            else:
+                names = event["policies"]
+                player = slot_names(len(names)).index(slot)
+                rivals = " and ".join((*names[:player], *names[player + 1 :]))
+                yield {**record, "uri": names[player], "opponent": rivals, **failure}

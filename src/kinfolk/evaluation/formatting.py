@@ -79,6 +79,35 @@ def format_sample_size(estimate: EstimateValues | None) -> str:
     return "0" if estimate is None else f"{estimate[3]}" if len(estimate) > 3 else "?"
 
 
+def format_duration(seconds: float) -> str:
+    """Format a duration in the unit that suits it.
+
+    >>> [format_duration(seconds) for seconds in (3.21, 75.0, 7300.0)]
+    ['3 s', '1 min 15 s', '2 h 1 min']
+    """
+    if seconds < 60:
+        return f"{seconds:.0f} s"
+    if seconds < 3600:
+        return f"{int(seconds) // 60} min {int(seconds) % 60} s"
+    return f"{int(seconds) // 3600} h {int(seconds) % 3600 // 60} min"
+
+
+def describe_time_left(done: int, total: int, seconds: float) -> str:
+    """Describe how long the rest will take if it goes on like this.
+
+    Args:
+        done: How many are done since the start of the clock.
+        total: How many there are, counted likewise.
+        seconds: Time that those took.
+
+    >>> describe_time_left(10, 40, 20.0), describe_time_left(0, 40, 3.0)
+    ('about 1 min 0 s left', 'time left unknown')
+    """
+    if done <= 0:
+        return "time left unknown"
+    return f"about {format_duration(seconds * (total - done) / done)} left"
+
+
 def describe_comparison(event: Mapping[str, Any]) -> Iterator[str]:
     """Yield one sentence for every pair of policies of a comparison.
 

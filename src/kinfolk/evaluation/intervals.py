@@ -16,13 +16,8 @@ from kinfolk.evaluation.statistics import (
     estimate_mean,
     estimate_proportion,
 )
+from kinfolk.evaluation.weakness import describe_weak_proportion, describe_weakness
 
-# Below this n the shape of a distribution cannot be seen in a sample. From it on, intervals of
-# skewed values cover too little while n < _SKEW_FACTOR * skewness^2. The factor was chosen on the
-# distributions of the table in docs/evaluation.md, so that six of ten samples are warned of wherever
-# coverage is below 90 %; 8, 10 and 15 warned of fewer.
-MIN_VALUES = 6
-_SKEW_FACTOR = 18
 _N_RESAMPLES = 9999
 
 
@@ -38,7 +33,8 @@ def mean_interval(
     """Return the mean of independent values with its confidence interval.
 
     Args:
-        values: `[n]` finite numbers, drawn independently; booleans are taken as a proportion.
+        values: `[n]` finite numbers, drawn independently; booleans are a proportion, whose interval
+            is Wilson's.
         level: Confidence level, between 0 and 1.
         method: Student's t, or the studentised bootstrap (Efron and Tibshirani 1993, 12.5), which
             covers more of skewed data and needs 10 values or more.
@@ -56,13 +52,14 @@ def mean_interval(
     7
     """
     numbers = check_values(values, level)
-    if np.asarray(values).dtype == np.bool_:
-        return estimate_proportion(numbers, level)
+    is_proportion = np.asarray(values).dtype == np.bool_
     if method not in ("t", "bootstrap"):
         raise UsageError(f"The method of an interval is 't' or 'bootstrap', not {method!r}.")
-    weakness = describe_weakness(numbers)
+    weakness = (describe_weak_proportion if is_proportion else describe_weakness)(numbers)
     if weakness is not None:
         warnings.warn(weakness, IntervalWarning, stacklevel=2)
+    if is_proportion:
+        return estimate_proportion(numbers, level)
     if method == "t" or len(numbers) < 2 or numbers.min() == numbers.max():
         return estimate_mean(numbers, level)
     return _bootstrap_t_interval(numbers, level)
@@ -71,15 +68,15 @@ def mean_interval(
 def proportion_interval(
     values: Any,
     level: float = CONFIDENCE_LEVEL,
-    method: Literal["exact", "wilson"] = "exact",
+    method: Literal["wilson", "exact"] = "wilson",
 ) -> Estimate:
     """Return a proportion, such as a win rate, with its confidence interval.
 
     Args:
         values: `[n]` between 0 and 1: 1 for a win, 0 for none, a half for a tie of two.
         level: Confidence level, between 0 and 1.
-        method: "exact" (Clopper and Pearson) never covers less than `level`; "wilson" is shorter and
-            covers `level` on average, but only 84 % of some proportions near 0 and 1.
+        method: "wilson" covers `level` on average, but only 84 % of some proportions near 0 and 1;
+            "exact" (Clopper and Pearson) is longer and never covers less than `level`.
 
     Returns:
         The estimate; a single value has no interval.
@@ -87,22 +84,33 @@ def proportion_interval(
     Raises:
         UsageError: A value is not between 0 and 1, or `level` or `method` is wrong.
 
-    >>> [round(end, 3) for end in proportion_interval([1] * 10, method="wilson")[1:3]]
-    [0.722, 1.0]
+    Warns:
+        IntervalWarning: Wilson's interval may cover less than 90 %: few values, or all but one alike.
+
+    >>> [round(end, 3) for end in proportion_interval([1] * 8 + [0] * 4)[1:3]]
+    [0.391, 0.862]
     """
     numbers = check_values(values, level)
     if numbers.min() < 0 or numbers.max() > 1:
         raise UsageError("A proportion is of values between 0 and 1: a win is 1, a tie 0.5.")
-    if method == "exact" or len(numbers) < 2:
-        return estimate_proportion(numbers, level)
-    if method != "wilson":
-        raise UsageError(f"The method of a proportion is 'exact' or 'wilson', not {method!r}.")
-    from scipy.special import ndtri
+    if method not in ("wilson", "exact"):
+        raise UsageError(f"The method of a proportion is 'wilson' or 'exact', not {method!r}.")
+    if method == "exact" and len(numbers) > 1:
+        return _exact_proportion_interval(numbers, level)
+    weakness = describe_weak_proportion(numbers)
+    if weakness is not None:
+        warnings.warn(weakness, IntervalWarning, stacklevel=2)
+    return estimate_proportion(numbers, level)
 
-    n, mean, z = len(numbers), float(numbers.mean()), float(ndtri(0.5 + 0.5 * level))
-    center = (mean + z * z / (2 * n)) / (1 + z * z / n)
-    half = z / (1 + z * z / n) * float(np.sqrt(mean * (1 - mean) / n + z * z / (4 * n * n)))
-    return Estimate(mean, max(0.0, center - half), min(1.0, center + half), n)
+
+def _exact_proportion_interval(numbers: AnyArray, level: float) -> Estimate:
+    """Return a proportion of two or more values with its interval by Clopper and Pearson (1934)."""
+    from scipy.special import betaincinv
+
+    n, won, tail = len(numbers), float(numbers.sum()), 0.5 * (1.0 - level)
+    low = 0.0 if won <= 0 else float(betaincinv(won, n - won + 1, tail))
+    high = 1.0 if won >= n else float(betaincinv(won + 1, n - won, 1.0 - tail))
+    return Estimate(float(numbers.mean()), low, high, n)
 
 
 def seed_interval(
@@ -125,10 +133,16 @@ def seed_interval(
 
     Raises:
         UsageError: A seed has no values, or `level` or `method` is wrong.
+
+    Warns:
+        IntervalWarning: So few seeds, or means so skewed, that the interval may cover too little.
     """
     groups = values_by_seed.values() if isinstance(values_by_seed, Mapping) else values_by_seed
     tables = [check_values(group, level) for group in groups]
     means = check_values([table.mean() for table in tables], level)
+    weakness = describe_weakness(means)
+    if weakness is not None:
+        warnings.warn(weakness, IntervalWarning, stacklevel=2)
     if method == "t" or len(means) < 2:
         return estimate_mean(means, level)
     if method != "bootstrap":
@@ -143,38 +157,6 @@ def seed_interval(
         resampled[places] = table[picks].mean(axis=1)
     low, high = np.quantile(resampled.mean(axis=1), [0.5 - 0.5 * level, 0.5 + 0.5 * level])
     return Estimate(float(means.mean()), float(low), float(high), len(means))
-
-
-def describe_weakness(values: AnyArray) -> str | None:
-    """Describe why the interval of a mean may cover less than its level; None if it should not.
-
-    >>> describe_weakness(np.array([1.0, 2.0, 4.0]))
-    'The interval of 3 values holds only if they are about normally distributed, which fewer than 6 values cannot show.'
-    """
-    numbers = np.asarray(values, dtype=np.float64)
-    n = len(numbers)
-    if n < 2:
-        return None
-    if numbers.min() == numbers.max():
-        return (
-            f"All {n} values are equal, so their interval has no width; others may differ. "
-            "Draw more values."
-        )
-    if n < MIN_VALUES:
-        return (
-            f"The interval of {n} values holds only if they are about normally distributed, which "
-            f"fewer than {MIN_VALUES} values cannot show."
-        )
-    from scipy.stats import skew
-
-    skewness = float(skew(numbers))
-    needed = int(np.ceil(_SKEW_FACTOR * skewness**2))
-    if needed > n:
-        return (
-            f"The {n} values are skewed (skewness {skewness:.1f}), so their interval may cover the true "
-            f"mean in less than 90 % of cases; {needed} values would do, or method='bootstrap'."
-        )
-    return None
 
 
 def check_values(values: Any, level: float = CONFIDENCE_LEVEL) -> AnyArray:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 
@@ -12,9 +14,40 @@ from kinfolk.core.errors import UnknownNameError, format_suggestion
 from kinfolk.evaluation.statistics import compute_metric_columns
 from kinfolk.play.results import EpisodeColumns
 from kinfolk.play.task import WorldRef
-from kinfolk.worlds import compute_world_metrics
+from kinfolk.worlds import WORLDS, compute_world_metrics
 
-METRICS = ("return", "return_per_life", "reward_per_tick", "ticks")
+# Of every world: unit and definition.
+_COMMON = {
+    "return": ("reward", "sum of the rewards of all agents of the slots, per episode"),
+    "return_per_life": ("reward", "the return divided by the number of lives"),
+    "reward_per_tick": ("reward", "the return divided by the ticks that agents lived"),
+    "ticks": ("ticks", "length of an episode"),
+}
+METRICS = tuple(_COMMON)
+
+
+class MetricInfo(NamedTuple):
+    """What a metric of episodes is."""
+
+    name: str
+    unit: str  # "" if the world does not say
+    definition: str  # likewise
+
+
+def describe_metrics(world: WorldRef) -> list[MetricInfo]:
+    """Return name, unit and definition of all metrics that episodes of a world have.
+
+    A world defines its own as `metric_definitions`: by regular expression of the name, unit and
+    definition, in which `{0}` stands for the first group.
+    """
+    definitions = {**getattr(WORLDS.load(world.name), "metric_definitions", {}), **_COMMON}
+    described = []
+    for name in list_metrics(world):
+        matches = ((re.fullmatch(pattern, name), entry) for pattern, entry in definitions.items())
+        match, entry = next(((m, e) for m, e in matches if m), (None, ("", "")))
+        words = [group.replace("_", " ").strip() for group in match.groups()] if match else []
+        described.append(MetricInfo(name, entry[0], entry[1].format(*words)))
+    return described
 
 
 def list_metrics(world: WorldRef) -> list[str]:

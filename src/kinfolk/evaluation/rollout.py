@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import time
 from collections import defaultdict, deque
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, fields, replace
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -27,8 +27,8 @@ from kinfolk.play.task import (
     RolloutResult,
     RolloutTask,
     WorldRef,
-    reuse_world,
 )
+from kinfolk.play.world_cache import reuse_world
 from kinfolk.policies.build import ResolvedPolicy
 from kinfolk.worlds.base import World
 
@@ -127,6 +127,8 @@ _PROCESS_LIMITS = (
 _WEAKER_ISOLATION = {"agent": "slot", "slot": "none"}
 _ISOLATION_TEXTS = {"slot": "one process for the slot", "none": "no process of its own"}
 SlotTimings: TypeAlias = dict[str, SlotTiming]
+MatchTask = TypeVar("MatchTask", bound=RolloutTask[SlotTimings])
+MatchResult = TypeVar("MatchResult", bound=RolloutResult[RolloutTiming])
 
 
 class GuardedSlots(Observer[SlotTimings]):
@@ -310,8 +312,10 @@ def _get_isolation(task: RolloutTask[Any]) -> Isolation:
 
 
 def run_matches(
-    engine: Engine, tasks: Iterable[tuple[Hashable, RolloutTask[SlotTimings]]]
-) -> Iterator[RolloutResult[RolloutTiming]]:
+    engine: Engine,
+    tasks: Iterable[tuple[Hashable, MatchTask]],
+    run: Callable[[MatchTask], MatchResult],
+) -> Iterator[MatchResult]:
     """Run tasks of matches and yield their results in order, with limits that hold for a whole match.
 
     What slots have used is known to later tasks of the same match. Tasks that run side by side do not
@@ -320,18 +324,19 @@ def run_matches(
     Args:
         engine: Engine that runs the tasks.
         tasks: Each with a key of its match.
+        run: Function that plays a task: `run_evaluation`, or one that does more.
     """
     used: defaultdict[Hashable, dict[str, Usage]] = defaultdict(dict)
     running: deque[Hashable] = deque()
 
-    def set_used() -> Iterator[RolloutTask[SlotTimings]]:
+    def set_used() -> Iterator[MatchTask]:
         """Yield tasks that know what their match has used when they are taken."""
         for match, task in tasks:
             running.append(match)
             before = {slot: replace(usage) for slot, usage in used[match].items()}
             yield replace(task, observer=replace(_get_isolation(task), used=before))
 
-    for result in engine.map(run_evaluation, set_used()):
+    for result in engine.map(run, set_used()):
         match = running.popleft()
         for slot, timing in result.observed.slots.items():
             usage = used[match].setdefault(slot, Usage())

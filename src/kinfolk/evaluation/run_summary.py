@@ -88,6 +88,20 @@ def _describe_ratings(last: Mapping[str, Any]) -> str:
     return f"{last['policies'][best]} is rated highest"
 
 
+def _describe_tournament(last: Mapping[str, Any]) -> str:
+    best = [
+        f"{row[1]}{f' of {row[2]}' if row[2] else ''}" for row in last["standings"] if row[0] == 1
+    ]
+    return f"first of {len(last['policies'])}: {', '.join(best)}"
+
+
+def _describe_crossplay(last: Mapping[str, Any]) -> str:
+    gaps = [
+        f"{side} {format_estimate(gap)}".strip() for side, _, _, gap in last["self_play"] if gap
+    ]
+    return f"self-play minus cross-play {', '.join(gaps)}" if gaps else ""
+
+
 def _describe_training(last: Mapping[str, Any]) -> str:
     return "" if last["score"] is None else f"score {format_number(last['score'])}"
 
@@ -101,13 +115,21 @@ def _describe_nets(last: Mapping[str, Any]) -> str:
 
 
 def _describe_sweep(last: Mapping[str, Any]) -> str:
-    return f"{last['metric']}, {len(last['settings'])} settings, {len(last['seeds'])} seeds"
+    means = [estimate[0] for estimate in last["estimates"] if estimate is not None]
+    n_settings, n_seeds = len(last["settings"]), len(last["seeds"])
+    counts = f"{n_settings} setting{'s' * (n_settings != 1)}, {n_seeds} seed{'s' * (n_seeds != 1)}"
+    if not means:
+        return f"{last['metric']} none, {counts}"
+    low, high = format_number(min(means)), format_number(max(means))
+    return f"{last['metric']} {low if low == high else f'{low} to {high}'}, {counts}"
 
 
 _HEADLINES: dict[str, Callable[[Mapping[str, Any]], str]] = {
     "evaluated": _describe_evaluation,
     "compared": lambda last: next(describe_comparison(last), ""),
     "rated": _describe_ratings,
+    "tournament_done": _describe_tournament,
+    "crossplay_done": _describe_crossplay,
     "training_done": _describe_training,
     "champion_evaluated": _describe_champion,
     "nets_evolved": _describe_nets,

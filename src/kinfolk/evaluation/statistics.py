@@ -10,6 +10,7 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 
 from kinfolk.core.arrays import AnyArray
+from kinfolk.evaluation.weakness import describe_weak_columns
 from kinfolk.play.results import EpisodeColumns
 
 CONFIDENCE_LEVEL = 0.95
@@ -45,6 +46,7 @@ class EvaluationSummary:
     differences: dict[str, Estimate | None]  # "a - b": return per life, paired by episode
     failures: int  # of policies
     invalid_actions: int
+    notes: list[str]  # which of the intervals may cover less than 90 %, and why
 
 
 def t_intervals(
@@ -95,11 +97,10 @@ def estimate_mean(values: AnyArray, level: float = CONFIDENCE_LEVEL) -> Estimate
 
 
 def estimate_proportion(values: AnyArray, level: float = CONFIDENCE_LEVEL) -> Estimate:
-    """Return a share, such as a win rate, with its interval by Clopper and Pearson (1934).
+    """Return a proportion, such as a win rate, with its interval by Wilson (1927).
 
-    Student's t would give ten wins of ten an interval without width. This interval covers the true
-    share with a probability of at least `level` for every share and every n; ties that count as part
-    of a win only make it more conservative.
+    Student's t would give ten wins of ten an interval without width. Wilson's interval covers the
+    true proportion with `level` on average, and less near 0 and 1; see `weakness.py`.
 
     Args:
         values: `[n]` between 0 and 1: 1 for a win, 0 for none, a half for a tie of two.
@@ -109,15 +110,16 @@ def estimate_proportion(values: AnyArray, level: float = CONFIDENCE_LEVEL) -> Es
         The estimate; a single value has no interval.
     """
     numbers = np.asarray(values, dtype=np.float64)
-    n, won = len(numbers), float(numbers.sum())
-    mean = float(numbers.mean())
+    n, mean = len(numbers), float(numbers.mean())
     if n < 2:
         return Estimate(mean, None, None, n)
-    from scipy.special import betaincinv
+    from scipy.special import ndtri
 
-    tail = 0.5 * (1.0 - level)
-    low = 0.0 if won <= 0 else float(betaincinv(won, n - won + 1, tail))
-    high = 1.0 if won >= n else float(betaincinv(won + 1, n - won, 1.0 - tail))
+    z = float(ndtri(0.5 + 0.5 * level))
+    center = (mean + z * z / (2 * n)) / (1 + z * z / n)
+    half = z / (1 + z * z / n) * float(np.sqrt(mean * (1 - mean) / n + z * z / (4 * n * n)))
+    low = 0.0 if mean <= 0 else max(0.0, center - half)  # exactly, whatever rounding does
+    high = 1.0 if mean >= 1 else min(1.0, center + half)
     return Estimate(mean, low, high, n)
 
 
@@ -142,6 +144,7 @@ def summarize_episodes(
     per_tick = {s: returns[s] / np.maximum(ticks_lived[s], 1.0) for s in slots}
     pairs = {f"{a} - {b}": per_life[a] - per_life[b] for a, b in combinations(slots, 2)}
     wins = win_shares(per_life) if len(slots) > 1 else {}
+    metrics = compute_metric_columns(reports, metric_function)
     groups, notes = reports.notes["group_returns"], reports.notes
     invalid = [counts for table in notes["invalid_actions"].values() for counts in table.values()]
     return EvaluationSummary(
@@ -150,13 +153,16 @@ def summarize_episodes(
         returns=_estimate_columns(returns),
         lives=_estimate_columns(lives),
         reward_per_tick=_estimate_columns(per_tick),
-        metrics=_estimate_finite(compute_metric_columns(reports, metric_function)),
+        metrics=_estimate_finite(metrics),
         return_per_life=_estimate_finite(per_life),
         group_returns=_estimate_columns({g: reports.column("group_returns", g) for g in groups}),
         win_rate=_estimate_finite(wins, estimate_proportion),
         differences=_estimate_finite(pairs),
         failures=sum(len(failures) for failures in notes["failures"].values()),
         invalid_actions=sum(sum(counts.values()) for counts in invalid),
+        notes=describe_weak_columns(
+            {**{f"return of {s}": v for s, v in returns.items()}, **metrics}
+        ),
     )
 
 

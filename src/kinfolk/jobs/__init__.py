@@ -18,31 +18,39 @@ from kinfolk.core.imports import Registry, RegistryEntry, export_lazily
 
 if TYPE_CHECKING:
     from kinfolk.jobs.compare import Compare, compare_policies
+    from kinfolk.jobs.crossplay import CrossPlay, crossplay
     from kinfolk.jobs.evaluate import Evaluate, evaluate
     from kinfolk.jobs.evolve_nets.job import evolve_nets
     from kinfolk.jobs.evolve_nets.settings import EvolveNets
     from kinfolk.jobs.evolve_roles.job import evolve_roles
     from kinfolk.jobs.evolve_roles.settings import EvolveRoles
     from kinfolk.jobs.round_robin import RoundRobin, round_robin
-    from kinfolk.jobs.sweep import Sweep, sweep
+    from kinfolk.jobs.sweeps.job import sweep
+    from kinfolk.jobs.sweeps.settings import Sweep
+    from kinfolk.jobs.tournament.job import tournament
+    from kinfolk.jobs.tournament.settings import Tournament
     from kinfolk.jobs.train.job import train
     from kinfolk.jobs.train.settings import Train
 
 __all__ = [
     "JOB_SETTINGS",
     "Compare",
+    "CrossPlay",
     "Evaluate",
     "EvolveNets",
     "EvolveRoles",
     "RoundRobin",
     "Sweep",
+    "Tournament",
     "Train",
     "compare_policies",
+    "crossplay",
     "evaluate",
     "evolve_nets",
     "evolve_roles",
     "round_robin",
     "sweep",
+    "tournament",
     "train",
 ]
 
@@ -51,6 +59,11 @@ _SETTINGS = {
     "explain": ("kinfolk.evaluation.explain:Explain", "why agents acted so"),
     "eval": ("kinfolk.jobs.evaluate:Evaluate", "episodes of a team of policies"),
     "compare": ("kinfolk.jobs.compare:Compare", "policies on the same episodes"),
+    "tournament": (
+        "kinfolk.jobs.tournament.settings:Tournament",
+        "policies that meet and are rated",
+    ),
+    "crossplay": ("kinfolk.jobs.crossplay:CrossPlay", "every policy with every other"),
     "train": ("kinfolk.jobs.train.settings:Train", "training of nets by PPO"),
     "evolve-roles": ("kinfolk.jobs.evolve_roles.settings:EvolveRoles", "evolution of roles"),
     "evolve-nets": ("kinfolk.jobs.evolve_nets.settings:EvolveNets", "neuroevolution"),

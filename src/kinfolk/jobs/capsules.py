@@ -6,7 +6,6 @@ import hashlib
 import io
 import json
 import platform
-import re
 import zipfile
 from collections.abc import Mapping
 from importlib.metadata import PackageNotFoundError, version
@@ -14,18 +13,22 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from kinfolk.core.errors import DamagedRunError, UsageError
+from kinfolk.jobs.outside_policies import (
+    find_outside_policies,
+    hash_source,
+    read_policy_bytes,
+)
 from kinfolk.jobs.reruns import require_done
 from kinfolk.store.event_log import COMPRESSED_EVENTS_FILE
 from kinfolk.store.files import read_bytes, write_atomic
 from kinfolk.store.run import Run, open_run
-from kinfolk.store.run_list import list_result_files
+from kinfolk.store.run_list import COMMAND_FILE, list_result_files
 from kinfolk.store.settings_file import SETTINGS_FILE
 
-MANIFEST_FILE, COMMAND_FILE = "manifest.json", "command.txt"
-CAPSULE_FORMAT = 1
+MANIFEST_FILE, OUTSIDE_FOLDER = "manifest.json", "outside"
+CAPSULE_FORMAT = 2
 _LIBRARIES = ("numpy", "scipy", "numba", "llvmlite", "torch", "cmaes", "ribs")
 _FIXED_TIME = (1980, 1, 1, 0, 0, 0)  # of all entries, so that the same run gives the same bytes
-_OUTSIDE_POLICY = re.compile(r"^(?:[\w.-]+=)?(?:file:|run:|class:)")
 EXACT = "exact: versions and processor are those of the capsule, so every number must be equal"
 ROUNDING = (
     "exact for scripted policies and worlds; networks may differ in their last digits, because {}"
@@ -57,13 +60,19 @@ def pack_capsule(run: Run, path: Path) -> dict[str, Any]:
     """
     require_done(run)
     names = [SETTINGS_FILE, COMPRESSED_EVENTS_FILE, *list_result_files(run.folder)]
-    names += [COMMAND_FILE] if (run.folder / COMMAND_FILE).is_file() else []
     contents = {name: read_bytes(run.folder / name) for name in names}
+    outside = find_outside_policies(run.config["settings"])
+    packed = {uri: f"{OUTSIDE_FOLDER}/{i}.safetensors" for i, uri in enumerate(outside)}
+    packed = {uri: name for uri, name in packed.items() if not uri.startswith("class:")}
+    contents |= {name: read_policy_bytes(uri) for uri, name in packed.items()}
+    sources = {uri: hash_source(uri) for uri in outside if uri.startswith("class:")}
     manifest = {
         "format": CAPSULE_FORMAT,
         "job": run.config["job"],
         "name": run.name,
-        "outside": find_outside_policies(run.config["settings"]),
+        "policies": packed,
+        "sources": sources,
+        "command": _read_command(run.folder),
         **describe_machine(),
         "sha256": {name: hashlib.sha256(data).hexdigest() for name, data in contents.items()},
     }
@@ -76,6 +85,36 @@ def pack_capsule(run: Run, path: Path) -> dict[str, Any]:
             archive.writestr(entry, data)
     write_atomic(path, buffer.getvalue())
     return manifest
+
+
+def _read_command(folder: Path) -> str | None:
+    """Return the command line that made a run; None if it was made from Python."""
+    path = folder / COMMAND_FILE
+    return read_bytes(path).decode().strip() if path.is_file() else None
+
+
+def check_sources(path: Path, manifest: Mapping[str, Any]) -> None:
+    """Check that the classes of policies, which no capsule holds, are those that played.
+
+    Args:
+        path: The capsule, for error messages.
+        manifest: Its manifest.
+
+    Raises:
+        UsageError: A class is not here.
+        DamagedRunError: The file of a class has other bytes.
+    """
+    for uri, expected in manifest["sources"].items():
+        if hash_source(uri) != expected:
+            raise DamagedRunError(
+                f"{path} is refused: the file of the policy {uri} is not the one that played. Its SHA-256 "
+                f"should be {expected}."
+            )
+
+
+def locate_policies(manifest: Mapping[str, Any], folder: Path) -> dict[str, str]:
+    """Return the URIs of unpacked policies, by the URIs under which they played."""
+    return {uri: f"file:{folder / name}" for uri, name in manifest["policies"].items()}
 
 
 def unpack_capsule(path: Path, folder: Path) -> tuple[Run, dict[str, Any]]:
@@ -98,22 +137,25 @@ def unpack_capsule(path: Path, folder: Path) -> tuple[Run, dict[str, Any]]:
         with zipfile.ZipFile(io.BytesIO(read_bytes(path))) as archive:
             contents = {entry.filename: archive.read(entry) for entry in archive.infolist()}
         manifest = json.loads(contents.pop(MANIFEST_FILE))
-        hashes = dict(manifest["sha256"])
         known = manifest["format"] == CAPSULE_FORMAT
+        parts = ("sha256", "policies", "sources") if known else ()
+        hashes = [dict(manifest[name]) for name in parts][:1]
     except (zipfile.BadZipFile, KeyError, ValueError, TypeError) as error:
         raise DamagedRunError(f"{path} is not a capsule, or it is damaged: {error}.") from None
     if not known:
         raise DamagedRunError(
             f"{path} has format {manifest['format']}; this kinfolk reads {CAPSULE_FORMAT}."
         )
-    for name in sorted({*hashes, *contents}):
+    [expected_hashes] = hashes
+    for name in sorted({*expected_hashes, *contents}):
         if PurePosixPath(name).is_absolute() or ".." in PurePosixPath(name).parts:
             raise DamagedRunError(f"{path} is refused: '{name}' leads out of the capsule.")
         actual = hashlib.sha256(contents[name]).hexdigest() if name in contents else "missing"
-        if actual != hashes.get(name):
+        expected = expected_hashes.get(name)
+        if actual != expected:
             raise DamagedRunError(
-                f"{path} is refused: {name} was changed. Its SHA-256 should be {hashes.get(name)}, but it "
-                f"is {actual}."
+                f"{path} is refused: {name} was changed. Its SHA-256 should be {expected}, but it is "
+                f"{actual}."
             )
     for name, data in contents.items():
         write_atomic(folder / name, data)
@@ -134,14 +176,3 @@ def describe_equality(manifest: Mapping[str, Any]) -> str:
     if here["processor"] != manifest.get("processor"):
         changed.append(f"the processor is {here['processor']} here")
     return ROUNDING.format("; ".join(changed)) if changed else EXACT
-
-
-def find_outside_policies(settings: Any) -> list[str]:
-    """Return the policy URIs in settings whose code or weights lie outside of the run."""
-    if isinstance(settings, str):
-        return [settings] if _OUTSIDE_POLICY.match(settings) else []
-    if isinstance(settings, Mapping):
-        settings = list(settings.values())
-    if not isinstance(settings, list | tuple):
-        return []
-    return list(dict.fromkeys(uri for inner in settings for uri in find_outside_policies(inner)))

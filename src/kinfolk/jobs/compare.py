@@ -27,7 +27,7 @@ from kinfolk.evaluation.comparison import (
 )
 from kinfolk.evaluation.failures import count_failures
 from kinfolk.evaluation.metrics import METRICS, check_metric, metric_values
-from kinfolk.evaluation.rollout import run_matches
+from kinfolk.evaluation.rollout import run_evaluation, run_matches
 from kinfolk.evaluation.statistics import Estimate, estimate_finite
 from kinfolk.isolation.worker_pool import closing_pools
 from kinfolk.jobs.evaluate import Evaluate, RolloutTimed, evaluation_tasks, record_replay_of
@@ -178,7 +178,8 @@ def compare_policies(
         if resume is None:
             yield from _record_replays(settings, candidates)
         chunks = list(zip(*tasks, strict=True))  # a task of each candidate
-        results = run_matches(engine, (task for chunk in chunks for task in enumerate(chunk)))
+        numbered = (task for chunk in chunks for task in enumerate(chunk))
+        results = run_matches(engine, numbered, run_evaluation)
         for _ in chunks:
             chunk_values = []
             for policy, team in enumerate(teams):

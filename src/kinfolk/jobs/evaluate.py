@@ -19,6 +19,7 @@ from kinfolk.evaluation.rollout import (
     RolloutTiming,
     SlotTimings,
     evaluation_task,
+    run_evaluation,
     run_matches,
 )
 from kinfolk.evaluation.statistics import EvaluationSummary, summarize_episodes
@@ -174,7 +175,7 @@ def evaluate(
         for episode in range(min(n_replays, settings.episodes)):
             yield from record_episode(next(evaluation_tasks(settings)), episode)
         tasks = ((_MATCH, task) for task in evaluation_tasks(settings, len(played)))
-        for result in run_matches(engine, tasks):
+        for result in run_matches(engine, tasks, run_evaluation):
             for episode_result in result.episodes:
                 yield EpisodePlayed(step=episode_result.episode, **vars(episode_result))
             yield RolloutTimed(step=len(played), **vars(result.observed))

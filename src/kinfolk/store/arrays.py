@@ -38,8 +38,10 @@ _MAX_RATIO = 1032  # deflate compresses no better than this
 _LENGTH_BYTES = 8  # of the length of a safetensors header, and the alignment of the data
 _MAX_HEADER_BYTES = 100_000_000  # as in the safetensors library
 # The entry of the header tells what a file of kinfolk holds.
-CHECKPOINT, POLICY, NETS = "checkpoint", "policy", "nets"
-_OWN_ENTRIES = frozenset((CHECKPOINT, POLICY, NETS, "kinfolk"))  # the last of earlier checkpoints
+CHECKPOINT, POLICY, NETS, POPULATION = "checkpoint", "policy", "nets", "population"
+_OWN_ENTRIES = frozenset(
+    (CHECKPOINT, POLICY, NETS, POPULATION, "kinfolk")
+)  # the last of earlier checkpoints
 POLICY_FOLDER = "policies"
 
 
@@ -278,6 +280,12 @@ def _is_intact(path: Path) -> bool:
     return True
 
 
+def list_policies(run: Path) -> list[str]:
+    """Return the names of the slots or populations whose policies a run folder holds."""
+    folder = run / POLICY_FOLDER
+    return sorted(path.name for path in folder.iterdir()) if folder.is_dir() else []
+
+
 def find_policy(reference: str) -> Path:
     """Return the policy file that `RUN[/SLOT][@best|@latest|@STEP]` refers to.
 
@@ -288,8 +296,7 @@ def find_policy(reference: str) -> Path:
     """
     name, _, version = reference.partition("@")
     run, slot = _split_run_and_slot(Path(name))
-    folder = run / POLICY_FOLDER
-    slots = sorted(p.name for p in folder.iterdir()) if folder.is_dir() else []
+    slots = list_policies(run)
     if not slots:
         raise UsageError(f"The run {run} has no policies.")
     if slot is None and len(slots) > 1:

@@ -104,6 +104,26 @@ def _make_size_error(path: Path, size: str, max_bytes: int) -> errors.DamagedRun
     return errors.DamagedRunError(f"{path} is damaged: {problem}.")
 
 
+def read_beginning(path: Path, n_bytes: int) -> bytes:
+    """Read at most `n_bytes` of a regular file, whatever its size.
+
+    Raises:
+        StoreError: It cannot be read.
+    """
+    with as_store_error(f"{path} could not be read"), path.open("rb") as file:
+        return file.read(n_bytes)
+
+
+def list_folder(folder: Path, pattern: str = "*") -> list[Path]:
+    """List what lies in a folder, sorted by path; a pattern with `**` lists folders in it too.
+
+    Raises:
+        StoreError: It cannot be read.
+    """
+    with as_store_error(f"{folder} could not be read"):
+        return sorted(folder.glob(pattern))
+
+
 def read_settings_file(path: Path) -> dict[str, Any]:
     """Read the settings in a TOML or JSON file.
 

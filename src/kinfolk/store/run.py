@@ -14,6 +14,7 @@ import time
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager
 from datetime import datetime
+from itertools import chain, count
 from pathlib import Path
 from typing import IO, Any
 
@@ -265,24 +266,43 @@ class Run:
         return as_store_error(f"{path} could not be written", "The run can be resumed.")
 
 
-def create_run(folder: Path, job: str, settings: Mapping[str, Any]) -> Run:
+def create_run(
+    folder: Path,
+    job: str,
+    settings: Mapping[str, Any],
+    may_rename: bool = False,
+    policies: Mapping[str, str] | None = None,
+) -> Run:
     """Create a run folder with its `settings.json`.
 
     Args:
         folder: The folder, which must not exist.
         job: Name of the job.
         settings: Settings of the job, as JSON values.
+        may_rename: Whether a folder that exists is left alone and a number is added to the name, such
+            as for `new_run_folder`, whose name another job of the same second may have.
+        policies: Digests of the policies, which are compared when the run is resumed.
 
     Raises:
         UsageError: The folder exists already.
         StoreError: It cannot be accessed or written.
     """
-    with as_store_error(f"{folder} could not be made"):
-        exists = folder.exists()
-    if exists:
-        hint = "Choose another --out, or continue it with --resume."
-        raise UsageError(f"{folder} exists already. {hint}")
-    return Run(folder, write_run_settings(folder, job, settings))
+    names = [folder] if not may_rename else chain([folder], _iter_numbered(folder))
+    for path in names:
+        with as_store_error(f"{path} could not be made"):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            try:
+                path.mkdir()  # fails for all but one of the jobs that try at the same time
+            except FileExistsError:
+                continue
+        return Run(path, write_run_settings(path, job, settings, policies))
+    hint = "Choose another --out, or continue it with --resume."
+    raise UsageError(f"{folder} exists already. {hint}")
+
+
+def _iter_numbered(folder: Path) -> Iterator[Path]:
+    """Yield folders beside a folder, with 2, 3, ... added to its name."""
+    return (folder.with_name(f"{folder.name}-{number}") for number in count(2))
 
 
 def open_run(folder: Path) -> Run:
@@ -309,11 +329,10 @@ def _suggest_runs(folder: Path) -> str:
 
 
 def new_run_folder(job: str) -> Path:
-    """Return a folder in `runs` that does not exist yet, named after the job and the time."""
+    """Return a folder in `runs` that does not exist yet, named after the job and the time.
+
+    Give it to `create_run` with `may_rename`: another job may choose the same name meanwhile.
+    """
     stamp = datetime.now().strftime("%Y%m%d-%H%M%S")
-    name, again = f"{job.replace('_', '-')}-{stamp}", 1
-    folder = Path("runs") / name
-    while folder.exists():
-        again += 1
-        folder = Path("runs") / f"{name}-{again}"
-    return folder
+    folder = Path("runs") / f"{job.replace('_', '-')}-{stamp}"
+    return next(path for path in chain([folder], _iter_numbered(folder)) if not path.exists())

@@ -15,8 +15,9 @@ from kinfolk.store.run import Run, open_run
 # A folder that has none of these is not a run, and is not listed.
 _RUN_FILES = ("settings.json", EVENTS_FILE, COMPRESSED_EVENTS_FILE, "checkpoints")
 
+COMMAND_FILE = "command.txt"  # the command line that made the run, for people
 # Files that follow from the settings; others hold times, or serve to watch and to resume.
-_RESULT_FILES = ("policies/**/*", "role_history.json", "table.csv", "summary.csv")
+_RESULT_FILES = ("policies/**/*", "role_history.json", "*.csv", "tournament.json", "crossplay.json")
 
 
 class DamagedRun(NamedTuple):

@@ -21,21 +21,29 @@ from kinfolk.store.integrity import (
 
 SETTINGS_FILE = "settings.json"
 FORMAT_VERSION = 2
+# Added to the message that refuses a file of an earlier format.
+FORMER_FORMAT_REASON = (
+    " Earlier formats hold games by former rules of their worlds; CHANGELOG.md says what changed."
+)
 
 
-def write_run_settings(folder: Path, job: str, settings: Mapping[str, Any]) -> dict[str, Any]:
+def write_run_settings(
+    folder: Path, job: str, settings: Mapping[str, Any], policies: Mapping[str, str] | None = None
+) -> dict[str, Any]:
     """Write the `settings.json` of a run and return its content.
 
     Args:
         folder: The run folder.
         job: Name of the job.
         settings: Settings of the job, as JSON values.
+        policies: Digests of policies by name; None: none are stored.
 
     Raises:
         StoreError: It could not be written.
     """
     header = {"format": FORMAT_VERSION, CHECKSUM_FIELD: BLANK_CHECKSUM}
-    config = {"job": job, "kinfolk": version("kinfolk"), "settings": settings}
+    config: dict[str, Any] = {"job": job, "kinfolk": version("kinfolk"), "settings": settings}
+    config |= {} if policies is None else {"policies": dict(policies)}
     # Keys are not sorted: the order of slots is that of the columns of a checkpoint.
     text = json.dumps(header | config, indent=2) + "\n"
     write_atomic(folder / SETTINGS_FILE, seal(text.encode()))
@@ -62,6 +70,7 @@ def read_run_settings(folder: Path) -> dict[str, Any]:
         if actual != FORMAT_VERSION:
             raise DamagedRunError(
                 f"{path} has format {actual}; this kinfolk reads {FORMAT_VERSION}."
+                f"{FORMER_FORMAT_REASON if actual == 1 else ''}"
             )
         verify(data, str(path))
         if not isinstance(config.get("job"), str) or not isinstance(config.get("settings"), dict):

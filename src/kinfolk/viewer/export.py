@@ -69,10 +69,10 @@ def export_page(replays: Sequence[tuple[Path, str | None]]) -> bytes:
     text = json.dumps({"runs": runs, **tables})
     text = text.replace("<", "\\u003c")  # so that nothing in it can close the script element
     scripts.append(f'<script type="application/json" id="kinfolk-data">{text}</script>')
-    return _fill_template("\n".join(scripts)).encode()
+    return fill_template("\n".join(scripts)).encode()
 
 
-def _fill_template(data: str) -> str:
+def fill_template(data: str) -> str:
     """Return the viewer's page with its style sheet and script inlined, and `data` before them."""
     page = read_page_file("index.html").decode()
     style, script = read_page_file("app.css").decode(), read_page_file("app.js").decode()

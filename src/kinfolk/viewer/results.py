@@ -64,7 +64,7 @@ def build_failures(
     """Return the failures of policies in a run as a table, also while it is running.
 
     Args:
-        job: Name of the job; `evaluate`, `compare` and `round_robin` have failures.
+        job: Name of the job; those that evaluate policies have failures.
         settings: Settings of the run.
         events: All events of the run as plain values, in their order.
 
@@ -75,7 +75,8 @@ def build_failures(
     Raises:
         DamagedRunError: An event lacks a field, or its values are of the wrong kind.
     """
-    others = {"compare": ("candidate", "playing for"), "round_robin": ("opponent", "against")}
+    others = {"compare": ("candidate", "playing for")}
+    others |= dict.fromkeys(("round_robin", "tournament", "crossplay"), ("opponent", "against"))
     column, heading = others.get(job, ("", ""))
     rows, total = [], 0
     try:

@@ -19,7 +19,7 @@ CENTRE = {
     "held_out_episodes": 100,
 }
 ELMAN = {
-    "net": "recurrent", "hidden": (50,), "zero_init": True, "population": 64, "generations": 100,
+    "algorithm": "ga", "net": "recurrent", "hidden": (50,), "zero_init": True, "population": 64, "generations": 100,
     "goal": 450, "goal_of": "mean", "held_out_episodes": 0,
 }  # fmt: skip
 DYNAMIC = {
@@ -27,7 +27,7 @@ DYNAMIC = {
     "selection": "tournament", "tournament_size": 4, "goal": 450, "goal_of": "mean", "held_out_episodes": 0,
 }  # fmt: skip
 ACROBOT = {
-    "task": "gym:Acrobot-v1", "net": "recurrent", "hidden": (16,), "zero_init": True,
+    "algorithm": "ga", "task": "gym:Acrobot-v1", "net": "recurrent", "hidden": (16,), "zero_init": True,
     "population": 40, "held_out_episodes": 20, "chunk_size": 40,
 }  # fmt: skip
 ADVERSARIAL = {
@@ -59,6 +59,16 @@ def events_of(settings):
 )
 def test_the_goal_is_reached(gate, seed):
     assert events_of(gate | {"seed": seed})[-1].goal_reached
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2])
+@pytest.mark.parametrize(
+    ("task", "level"),
+    [("CartPole-v1", 475), ("Acrobot-v1", -100), ("MountainCar-v0", -150), ("Pendulum-v1", -400)],
+)
+def test_the_defaults_solve_classic_control(task, level, seed):
+    ended = events_of({"task": f"gym:{task}", "seed": seed})[-1]
+    assert ended.held_out["agent"].mean > level
 
 
 @pytest.mark.parametrize("seed", [0, 1, 2])

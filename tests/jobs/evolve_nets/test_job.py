@@ -10,8 +10,8 @@ from kinfolk.core.settings import validate_settings
 from kinfolk.engines.base import LocalEngine
 from kinfolk.engines.processes import ProcessEngine
 from kinfolk.jobs.evaluate import Evaluate, evaluate
+from kinfolk.jobs.evolve_nets.family import family_from_events, inheritance_columns
 from kinfolk.jobs.evolve_nets.job import evolve_nets
-from kinfolk.jobs.evolve_nets.outputs import family_from_events
 from kinfolk.jobs.evolve_nets.settings import EvolveNets
 from kinfolk.lineage.family import to_csv, to_newick
 from kinfolk.policies.resolve import resolve
@@ -21,7 +21,7 @@ from kinfolk.testing.contracts.job import JobContract, event_lines
 from kinfolk.testing.inspection import episode_digests
 
 SMALL = {
-    "population": 6, "generations": 4, "hidden": (4,), "held_out_episodes": 3, "held_out_every": 2,
+    "algorithm": "ga", "population": 6, "generations": 4, "hidden": (4,), "held_out_episodes": 3, "held_out_every": 2,
     "checkpoint_every": 1, "chunk_size": 4,
 }  # fmt: skip
 CASES = {
@@ -33,6 +33,18 @@ CASES = {
     },
     "a tournament in a world of two populations": {
         "task": "probe", "selection": "tournament", "steps": 20, "fitness": {"hunter": "life"},
+    },
+    "crossover and species of dynamic nets": {
+        "net": "dynamic", "crossover": 0.7, "species_distance": 0.5, "elites": 1, "generations": 5,
+    },
+    "novelty": {"novelty": ("mean:0", "ticks"), "crossover": 0.3},
+    "an archive of dynamic nets": {
+        "net": "dynamic", "archive": [{"name": "ticks", "low": 0, "high": 60, "cells": 5}],
+    },
+    "snes with normalised inputs": {"algorithm": "snes", "normalize": True, "net": "recurrent"},
+    "pgpe": {"algorithm": "pgpe"},
+    "normalised inputs that inherit all": {
+        "net": "recurrent", "normalize": True, "inherit": ("env", "mem", "fit"), "steps": 6,
     },
     "cma": {"algorithm": "cma"},
     "openai-es": {"algorithm": "openai-es", "population": 5},
@@ -118,7 +130,7 @@ def test_a_fitness_of_nan_names_the_member(monkeypatch):
     finite = world.match_fitness
     monkeypatch.setattr(world, "match_fitness", lambda *arguments: finite(*arguments) * np.nan)
     with pytest.raises(ContractError) as caught:
-        list(job(""))
+        list(job("", head="softmax_sample"))
     assert str(caught.value) == (
         "Member 0 (uid 0) of population 'agent' has the fitness nan. "
         "A fitness must be a finite number."
@@ -139,6 +151,21 @@ def test_the_family_tells_whose_child_everybody_was(case):
     )
     assert to_csv(family).count("\n") == len(family) + 1
     assert to_newick(family, 4).count(";\n") == len(family.founders())
+
+
+def test_the_family_tells_of_two_parents_and_of_what_was_inherited():
+    settings = {"inherit": ("env", "fit"), "steps": 3, "crossover": 0.9, "zero_init": True}
+    recorded = [event.to_dict() for event in job("", **settings) if isinstance(event, Event)]
+    family = family_from_events(recorded)
+    assert {len(member.parents) for member in family} == {0, 1, 2}
+    columns = inheritance_columns(recorded, ("env", "fit"))
+    text = to_csv(family, columns).splitlines()
+    assert text[0] == (
+        "id,ancestor_list,origin_time,destruction_time,taxon_label,cause,"
+        "fitness,inherited,inherited_fitness"
+    )
+    assert text[1] == "0,[NONE],0,1,agent,,3,,0"
+    assert text[-1].endswith(",3,inf,agent,,3,net env fit,9")
 
 
 def keep_run(folder, case, **changed):

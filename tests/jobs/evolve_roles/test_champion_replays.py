@@ -12,7 +12,7 @@ from kinfolk.replay.reader import Replay
 
 SMALL = {
     "preset": "tutorial", "world_settings": {"max_steps": 60, "agents": 3}, "generations": 4,
-    "games_per_generation": 4, "n_teams": 3, "survivors": 1, "population": 4, "finalists": 1,
+    "racing": (1,), "n_teams": 3, "survivors": 1, "population": 4, "finalists": 1,
     "finalist_games": 1, "eval_games": 2, "replay_every": 2,
 }  # fmt: skip
 

@@ -25,7 +25,7 @@ SMALL = {
     "preset": "tutorial",
     "world_settings": {"max_steps": 30, "agents": 2},
     "generations": 6,
-    "games_per_generation": 8,
+    "racing": (1, 2),
     "n_teams": 3,
     "survivors": 1,
     "population": 4,
@@ -147,14 +147,14 @@ def test_the_champion_can_be_played_taken_out_and_started_from(finished, capsys,
     [
         (("--population", "1"), "EvolveRoles.population must be at least 2, not 1."),
         (
-            ("--games-per-generation", "0"),
-            "EvolveRoles.games_per_generation must be at least 2, not 0.",
+            ("--racing", "0"),
+            "EvolveRoles.racing must give at least 1 game per stage, not 0.",
         ),
         (("--seed", "lucky"), "EvolveRoles.seed must be a whole number, not 'lucky'."),
         (("--trigger", "moon"), "EvolveRoles.trigger must be 'cadence' or 'temple', not 'moon'."),
         (
             ("--control", "placebo"),
-            "EvolveRoles.control must be 'none' or 'shuffled', not 'placebo'.",
+            "EvolveRoles.control must be 'none', 'shuffled' or 'uniform', not 'placebo'.",
         ),
         (
             ("--role-counts", "salad"),

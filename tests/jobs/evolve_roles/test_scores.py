@@ -9,7 +9,7 @@ from kinfolk.jobs.evolve_roles.games import (
     score_game,
     score_margin,
 )
-from kinfolk.jobs.evolve_roles.state import GameBirths, add_hybrids
+from kinfolk.jobs.evolve_roles.hybrids import GameBirths, add_hybrids
 from kinfolk.policies.scripted.cogsguard.catalog import COGSGUARD_ROLES, cogs_catalog
 from kinfolk.roles.coordinator import EvolutionaryRoleCoordinator
 from kinfolk.roles.fitness import record_game, role_weight

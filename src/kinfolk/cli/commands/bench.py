@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from string import Formatter
+from collections.abc import Callable
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from kinfolk.cli.compile import compile_kernels
+from kinfolk.cli.figures import print_figures
 from kinfolk.cli.output import JsonOption, note, print_json, print_table
+from kinfolk.cli.world_figures import measure_worlds, show_revisions, show_worlds
 from kinfolk.core.errors import UnknownNameError, format_suggestion
 
 Report = dict[str, Any]  # what a benchmark measured: figures by name, as in `--json`
-_UNITS = {"M": 1e6, "k": 1e3, "K": 1024}  # before the format of a figure
 
 
 def bench(
@@ -21,9 +22,18 @@ def bench(
         list[str] | None,
         typer.Argument(help="Of: worlds, roles, ranks, engines, nets, isolation, train."),
     ] = None,
+    against: Annotated[
+        Path | None,
+        typer.Option(
+            help="Compare the savanna with another revision instead: folder of its package's source.",
+        ),
+    ] = None,
     json: JsonOption = False,
 ) -> None:
     """Measure the throughput of worlds, roles, engines, nets, isolation and training."""
+    if against is not None:
+        _compare_revisions(against, json)
+        return
     chosen = subjects or list(_SUBJECTS)
     for subject in chosen:
         if subject not in _SUBJECTS:
@@ -40,91 +50,16 @@ def bench(
         print_json(reports)
 
 
-class _FigureFormatter(Formatter):
-    """Formats figures as `str.format` does, with two more format specs.
+def _compare_revisions(source: Path, json: bool) -> None:
+    """Measure the savanna in turn with this revision and with the one in the folder `source`."""
+    from kinfolk.bench.revisions import compare_revisions
 
-    `{rate:M.2f}` formats in millions. `{rate:/.0f}` formats a rate per second as its inverse, in
-    nanoseconds.
-    """
-
-    def format_field(self, value: Any, format_spec: str) -> str:
-        """Format one figure; a unit or `/` may precede the usual format spec."""
-        if format_spec[:1] == "/":
-            value, format_spec = 1e9 / value, format_spec[1:]
-        elif format_spec[:1] in _UNITS:
-            value, format_spec = value / _UNITS[format_spec[0]], format_spec[1:]
-        return str(super().format_field(value, format_spec))
-
-
-def _print_figures(title: str, headings: str, rows: str, *points: Mapping[str, Any]) -> None:
-    """Print a table of figures.
-
-    Args:
-        title: Line above the table.
-        headings: Headings of the columns, with `|` between them.
-        rows: Template with a row per line, `|` between cells, and figures as `{name:.2f}`.
-        points: Figures by name; the rows are printed once for each of these mappings.
-    """
-    text = "\n".join(_FigureFormatter().vformat(rows.strip(), (), figures) for figures in points)
-    cells = [[cell.strip() for cell in line.split("|")] for line in text.splitlines()]
-    print_table(title, [heading.strip() for heading in headings.split("|")], cells)
-
-
-def _measure_worlds() -> Report:
-    """Compile the kernels, and return the reports of both worlds."""
-    from kinfolk.bench.worlds import bench_cogsguard, bench_savanna
-
-    compile_kernels("savanna", {}, None, {})
-    compile_kernels("cogsguard", {}, None, {})
-    return {**bench_savanna(), "cogsguard": bench_cogsguard()}
-
-
-def _show_worlds(report: Report) -> None:
-    """Print the throughput of savanna and CogsGuard, and how their cost grows."""
-    _print_figures(
-        f"savanna, {report['worlds']} worlds, {report['alive_per_world']:.0f} alive in each, one core",
-        "| M agent-steps/s | times un-compiled",
-        """
-        rules alone | {rules:M.2f} | {ratio_rules:,.0f}
-        with compact observations | {compact:M.2f} |
-        with float32 observations | {float32:M.2f} | {ratio_float32:,.0f}
-        un-compiled, float32 | {uncompiled[float32]:M.5f} | 1
-        """,
-        report,
-    )
-    _print_figures(
-        f"{report['threads']['worlds']} worlds, compact observations",
-        "threads | M agent-steps/s | times one",
-        "1 | {one:M.2f} | 1.00\n 2 | {two:M.2f} | {ratio:.2f}",
-        report["threads"],
-    )
-    for name in ("worlds", "agents", "grid"):
-        _print_figures(
-            f"Cost by {name}, compact observations",
-            f"{name} | alive per world | ns per agent-step | of that rules | KB per world",
-            f"{{{name}}} | {{alive_per_world:.0f}} | {{ns_per_agent_step:.0f}} | {{ns_rules:.0f}} "
-            "| {bytes_per_world:K,.0f}",
-            *report[f"by_{name}"],
-        )
-    cogsguard = report["cogsguard"]
-    _print_figures(
-        f"cogsguard, arena, {cogsguard['worlds']} worlds of {cogsguard['agents']} agents, one core",
-        "| M agent-steps/s | times un-compiled",
-        """
-        rules alone | {rules:M.2f} |
-        with observations | {whole:M.2f} | {ratio:,.0f}
-        un-compiled | {uncompiled[whole]:M.5f} | 1
-        the original's engine (its note) | {original[0]:M.3f} to {original[1]:M.3f} |
-        """,
-        cogsguard,
-    )
-    for name in ("worlds", "agents", "map"):
-        _print_figures(
-            f"Cost by {name}",
-            f"{name} | ns per agent-step | of that rules | KB per world",
-            f"{{{name}}} | {{whole:/,.0f}} | {{rules:/,.0f}} | {{bytes_per_world:K,.0f}}",
-            *cogsguard[f"by_{name}"],
-        )
+    note("Measuring two revisions in turn; this takes a few minutes.")
+    report = compare_revisions(source)
+    if json:
+        print_json(report)
+    else:
+        show_revisions(report)
 
 
 def _measure_roles() -> Report:
@@ -138,12 +73,12 @@ def _measure_roles() -> Report:
 
 def _show_roles(report: Report) -> None:
     """Print the throughput of role policies, and games and generations per second by engine."""
-    names = ("arena", "machina_1", "smart", "edition_a")
-    _print_figures(
+    names = ("arena", "machina_1", "smart", "edition_a", "ten_games")
+    print_figures(
         "Role-driven play over whole games, one core",
-        "| worlds | ticks | k agent-steps/s | first fifth | last fifth",
+        "| worlds | ticks | k agent-steps/s | first fifth | last fifth | in one kernel | times",
         "{name} | {worlds} | {ticks:,} | {agent_steps_per_s:k,.0f} | {by_part[0]:k,.0f} "
-        "| {by_part[4]:k,.0f}",
+        "| {by_part[4]:k,.0f} | {fused_agent_steps_per_s:k,.0f} | {speed_up:.1f}",
         *({"name": name, **report[name]} for name in names),
     )
     low, high = report["original"]
@@ -155,7 +90,7 @@ def _show_roles(report: Report) -> None:
         rows = [(p[name], f"{1e6 / p['agent_steps_per_s']:.1f}") for p in report[f"by_{name}"]]
         print_table(f"By {name}, kin://smart", (name, "us per agent-step"), rows)
     job = report["job"]
-    _print_figures(
+    print_figures(
         "Role evolution on the arena: whole generations, breeding and reports included",
         "engine | workers | games per generation | games/s | generations/min",
         "{engine} | {jobs} | {games_per_generation} | {games_per_s:.1f} | {generations_per_minute:.1f}",
@@ -174,7 +109,7 @@ def _measure_ranks() -> Report:
 
 def _show_ranks(report: Report) -> None:
     """Print how well ranks by few games agree with ranks by fresh games."""
-    _print_figures(
+    print_figures(
         f"{report['n_teams']} teams, ranked again on {report['fresh_games']} fresh games each",
         "ranked by | rank correlation | the winner is better than | selection bias",
         "{games} games | {spearman:.2f} | {percent:.0f} % of them | {selection_bias:,.0f}",
@@ -195,14 +130,14 @@ def _measure_engines() -> Report:
 
 def _show_engines(report: Report) -> None:
     """Print the cost of the episode loop and of tasks."""
-    _print_figures(
+    print_figures(
         "The loop's own cost, beyond world and policy",
         "worlds | rows | us per tick | ns per row | whole tick us",
         "{worlds} | {rows} | {loop_us_per_tick:.1f} | {loop_ns_per_row:.1f} | {whole_us_per_tick:.1f}",
         *report["loop"],
     )
     tasks = report["tasks"]
-    _print_figures(
+    print_figures(
         f"{tasks['tasks']} tasks of {tasks['task_ms']:.0f} ms on {tasks['jobs']} workers",
         "engine | seconds | times local",
         "local | {local_s:.2f} | 1.00\n processes | {processes_s:.2f} | {ratio:.2f}",
@@ -219,23 +154,29 @@ def _measure_nets() -> Report:
 
 def _show_nets(report: Report) -> None:
     """Print the cost of forward passes, mutation and generations."""
-    _print_figures(
+    from kinfolk.bench.net_oracles import compare_figures
+
+    print_figures(
         "A forward pass of a whole population, one core",
         "nets | members | batch | us | reference | us | times faster",
         "{kind} | {population} | {batch} | {us:,.0f} | {reference} | {reference_us:,.0f} | {ratio:.1f}",
         *report["forward"],
     )
-    _print_figures(
+    print_figures(
         f"A generation of {report['mutation']['population']}",
         "| figure",
         """
         clone and mutate dynamic nets of {nodes:.0f} nodes, ms | {dynamic_ms:.1f}
         clone and mutate static nets of {parameters:,} parameters, ms | {static_ms:.1f}
         generations per second on CartPole | {generations_per_second:.1f}
+        of that, share outside of the kernels that play | {overhead:.0%}
         of that, ticks of a member per generation | {ticks_per_member:.0f}
         """,
         {**report["mutation"], **report["cartpole"]},
     )
+    title = "Beside other libraries, populations of 256"
+    headings = ("", "kinfolk", "other", "figure", "times as long")
+    print_table(title, headings, compare_figures(report))
 
 
 def _measure_isolation() -> Report:
@@ -247,14 +188,14 @@ def _measure_isolation() -> Report:
 
 def _show_isolation(report: Report) -> None:
     """Print the cost of worker processes per step, per life and in parallel."""
-    _print_figures(
+    print_figures(
         "A process per agent: microseconds per agent and step",
         "agents | ours, gathered | queue, one by one | queue, gathered | times | times",
         "{agents} | {gathered_us:.1f} | {queue_one_by_one_us:.0f} | {queue_gathered_us:.0f} "
         "| {times_one_by_one:.0f} | {times_gathered:.0f}",
         *report["by_agents"],
     )
-    _print_figures(
+    print_figures(
         "The cost by number of agents, per agent",
         "agents | us per step | times bare | start ms | initialise ms | clean up ms | own MB | all MB",
         "{agents} | {us:.1f} | {times_bare:.1f} | {start_ms:.1f} | {initialise_ms:.1f} "
@@ -265,7 +206,7 @@ def _show_isolation(report: Report) -> None:
     print(
         f"A bare process is woken by a pipe and replies. The first worker takes {first_ms:.0f} ms."
     )
-    _print_figures(
+    print_figures(
         "The start of a slot in a sandbox, ms",
         "policy | slot | without sandbox | times | each agent | without sandbox | times",
         "{policy} | {slot_ms:.0f} | {plain_slot_ms:.0f} | {slot_times:.1f} | {agent_ms:.1f} "
@@ -276,7 +217,7 @@ def _show_isolation(report: Report) -> None:
         if "skipped" in row:
             print(f"The {row['policy']} policy was skipped. {row['skipped']}")
     busy = report["busy"]
-    _print_figures(
+    print_figures(
         f"{busy['agents']} agents that work for a millisecond, {busy['cores']} cores",
         "| us per agent-step | times",
         """
@@ -302,7 +243,7 @@ def _show_train(report: Report) -> None:
     title = f"Training on savanna, {report['worlds']} worlds, nets of {sizes}, one core"
     rows = [(name, f"{rate / 1e3:,.0f}") for name, rate in rates.items()]
     print_table(title, ("", "k agent-steps/s"), rows)
-    _print_figures(
+    print_figures(
         "Two slots",
         "| ratio",
         """
@@ -316,7 +257,7 @@ def _show_train(report: Report) -> None:
 
 
 _SUBJECTS: dict[str, tuple[Callable[[], Report], Callable[[Report], None]]] = {
-    "worlds": (_measure_worlds, _show_worlds),
+    "worlds": (measure_worlds, show_worlds),
     "roles": (_measure_roles, _show_roles),
     "ranks": (_measure_ranks, _show_ranks),
     "engines": (_measure_engines, _show_engines),

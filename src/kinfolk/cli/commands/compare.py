@@ -12,9 +12,11 @@ from kinfolk.cli.completion import complete_policy
 from kinfolk.cli.evaluation_runs import (
     ParallelPolicyOption,
     apply_parallel_policy,
+    build_policies,
     check_policies,
     check_sandbox,
     describe_sandbox,
+    digest_policies,
     list_failures,
     read_last_event,
     read_timings,
@@ -61,7 +63,7 @@ def compare(
         name, check, kind = "compare", _check_candidates, "compared"
         model, job = jobs.Compare, jobs.compare_policies
     with stdout_for_document(call.json):
-        run, settings = call.open_run(name, model, check)
+        run, settings = call.open_run(name, model, check, _digest_policies)
         if run.status == "done":
             last = read_last_event(run, kind)
         else:
@@ -136,19 +138,34 @@ def _check_candidates(settings: Any) -> None:
         check_policies(candidate)
 
 
+def _digest_policies(settings: Any) -> dict[str, str]:
+    """Return a digest of each policy of a comparison or a round robin."""
+    from kinfolk.jobs.compare import candidate_settings
+
+    is_round_robin = isinstance(settings, jobs.RoundRobin)
+    return digest_policies(
+        [_gather_players(settings)] if is_round_robin else candidate_settings(settings)
+    )
+
+
+def _gather_players(settings: Any) -> jobs.Evaluate:
+    """Return an evaluation with a slot for every policy of a round robin."""
+    from kinfolk.play.slots import parse_slot
+
+    slots = tuple(parse_slot(f"policy {i}", uri) for i, uri in enumerate(settings.policies))
+    common = {name: getattr(settings, name) for name in jobs.Evaluate.model_fields}
+    return jobs.Evaluate(**{**common, "slots": slots})
+
+
 def _check_pairs(settings: Any) -> None:
     """Check the policies of a round robin, before a run folder is created.
 
     Raises:
         UsageError: A policy or a setting is wrong.
     """
-    from kinfolk.jobs.round_robin import pair_settings
-
-    pairs = pair_settings(settings)
-    check_sandbox(list(pairs.values()))
-    for (first, _), pair in pairs.items():
-        if first == 0:  # who meets each of the others, so that each is checked once
-            check_policies(pair)
+    players = _gather_players(settings)
+    check_sandbox([players])
+    build_policies(players)
 
 
 def _build_document(run: Any, settings: Any, last: dict[str, Any]) -> dict[str, Any]:

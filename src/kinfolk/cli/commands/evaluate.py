@@ -15,6 +15,7 @@ from kinfolk.cli.evaluation_runs import (
     check_policies,
     check_sandbox,
     describe_sandbox,
+    digest_policies,
     list_failures,
     read_last_event,
     read_timings,
@@ -35,7 +36,9 @@ def eval_command(
     engine = call.make_engine()
     apply_parallel_policy(call, parallel_policy)
     with output.stdout_for_document(call.json):
-        run, settings = call.open_run("evaluate", jobs.Evaluate, _check)
+        run, settings = call.open_run(
+            "evaluate", jobs.Evaluate, _check, lambda settings: digest_policies([settings])
+        )
         if run.status == "done":
             summary = read_last_event(run, "evaluated")
         else:
@@ -119,6 +122,8 @@ def print_summary(world: str, seed: int, summary: dict[str, Any], run: Any) -> N
         _print_estimates("", "metric", "mean", summary["metrics"])
     if summary["invalid_actions"]:
         print(f"{summary['invalid_actions']} actions were invalid, and replaced by doing nothing.")
+    for note in summary["notes"]:
+        print(note)
 
 
 def _print_estimates(title: str, names: str, value: str, estimates: dict[str, Any]) -> None:

@@ -25,6 +25,14 @@ _TEAM_NAMES = {
     "champion": "evolved champion",
     "vibes": "  its vibes only",
 }
+_PARTS = {
+    "mix": "mix (agents per role type)",
+    "order": "order (behaviors and their tiers)",
+    "parameters": "parameters",
+    "guards": "guards",
+}
+_STEPS = ("generation_scored", "live_game_played")  # events that advance the progress bar
+_MAX_SHARES = 6  # behaviors of a role whose share of ticks is printed
 
 
 def roles(
@@ -43,7 +51,8 @@ def roles(
     run, settings = call.open_run("evolve_roles", jobs.EvolveRoles, _check_roles)
     _evolve_roles(run, settings, engine)
     events = list(run.events())
-    generations = [event for event in events if event["kind"] == "generation_scored"]
+    kind = "live_game_played" if settings.live else "generation_scored"
+    generations = [event for event in events if event["kind"] == kind]
     if call.json:
         start = {"run": str(run.folder), "settings": settings.model_dump(exclude={"history"})}
         print_json({**start, "generations": generations, "champion": events[-1]})
@@ -78,11 +87,12 @@ def _evolve_roles(run: Any, settings: Any, engine: Any) -> None:
     if run.status == "done":
         engine.close()
         return
-    done = sum(1 for event in run.events() if event["kind"] == "generation_scored")
-    bar = progress("Generations", settings.generations, done)
+    done = sum(1 for event in run.events() if event["kind"] in _STEPS)
+    total = settings.generations * (settings.live_games if settings.live else 1)
+    bar = progress("Games" if settings.live else "Generations", total, done)
     with interruptible("evolve roles", run, engine), bar as tell:
         for event in run_and_store(run, lambda state: jobs.evolve_roles(settings, engine, state)):
-            tell(min(event.step + 1, settings.generations))
+            tell(min(event.step + 1, total))
 
 
 def _print_report(
@@ -93,12 +103,17 @@ def _print_report(
     Args:
         folder: Run folder of the evolution.
         settings: Settings of the evolution.
-        generations: `generation_scored` events of the run.
+        generations: `generation_scored` events of the run, or its `live_game_played` events.
         champion: `champion_evaluated` event of the run.
     """
     _print_comparison(settings, champion)
     _print_champion(champion)
-    _print_course(generations, champion)
+    _print_explanation(champion)
+    _print_held_out(champion)
+    if settings.live:
+        _print_live_course(generations, champion)
+    else:
+        _print_course(generations, champion)
     print(f"The run lies in {folder}")
     hints = {
         command("view", folder): "watch it in the browser",
@@ -134,6 +149,46 @@ def _print_champion(champion: dict[str, Any]) -> None:
         games = f"n = {format_sample_size(credit[name])}"
         print(f"  {champion['team'][name]} x {name}: {lost} {champion['metric']}, {games}")
         print(f"      {champion['programs'][name]}")
+        shares = champion["behavior_shares"].get(name, {})
+        acted = [f"{behavior} {100 * share:.0f} %" for behavior, share in shares.items()]
+        if acted:
+            print(f"      acts: {', '.join(acted[:_MAX_SHARES])}")
+
+
+def _print_explanation(champion: dict[str, Any]) -> None:
+    """Print how the champion differs from the seeded team, and what each part of it gives."""
+    print("\nThe champion against the seeded team:")
+    for line in champion["changes"]:
+        print(f"  {line}")
+    if champion["parts"]:
+        print(f"\nWhat it loses, in {champion['metric']}, if a part is put back as seeded:")
+    for part, lost in champion["parts"].items():
+        print(f"  {_PARTS[part]:<34} {format_estimate_with(lost, lambda v: f'{v:+,.0f}')}")
+
+
+def _print_held_out(champion: dict[str, Any]) -> None:
+    """Print the champion's lead on settings that no generation was played on."""
+    rows = []
+    for name, scores in champion["held_out"].items():
+        lead = format_estimate_with(scores["difference"], lambda v: f"{v:+,.0f}")
+        rows.append(
+            (name, *(format_estimate(scores[side]) for side in ("seeded", "champion")), lead)
+        )
+    if rows:
+        headings = ("", "seeded team (95 %)", "champion (95 %)", "champion ahead by (95 %)")
+        print()
+        print_table("Held-out settings", headings, rows)
+
+
+def _print_live_course(games: list[dict[str, Any]], champion: dict[str, Any]) -> None:
+    """Plot the mean score of each generation of a live evolution."""
+    scores: dict[int, list[float]] = {}
+    for game in games:
+        scores.setdefault(game["generation"], []).append(game["team_score"])
+    means = [max(0.0, sum(group) / len(group)) for group in scores.values()]
+    print()
+    print_plot(f"{champion['metric']} per game, over {len(means)} generations", means)
+    print(f"{len(games):,} games, {games[-1]['n_roles']} roles.")
 
 
 def _print_course(generations: list[dict[str, Any]], champion: dict[str, Any]) -> None:
@@ -145,7 +200,7 @@ def _print_course(generations: list[dict[str, Any]], champion: dict[str, Any]) -
     last = generations[-1]
     print(
         f"{last['games']:,} games, {last['n_roles']} roles; in the last generation teams beat the "
-        f"seeded one in {100 * last['win_rate_vs_seeded']:.0f} % of games, "
+        f"seeded one in {100 * last['win_rate_vs_seeded']:.0f} % of games on the same episodes, "
         f"diversity {last['diversity']:.2f}."
     )
     first, end = generations[0]["behavior_shares"], last["behavior_shares"]

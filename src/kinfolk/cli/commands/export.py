@@ -67,8 +67,8 @@ def _build_failure_table(run: Path) -> Any:
 
     stored = open_run(run)
     job = stored.config["job"]
-    if job not in ("evaluate", "compare", "round_robin"):
-        known = "`kinfolk eval` or `kinfolk compare`"
+    if job not in ("evaluate", "compare", "round_robin", "tournament", "crossplay"):
+        known = "`kinfolk eval`, `compare`, `tournament` or `crossplay`"
         raise UsageError(f"{run} is a run of {job}, not of {known}.")
     return build_failure_table(job, stored.config["settings"], stored.events())
 
@@ -138,31 +138,9 @@ def policy(
     TorchScript and ONNX files go from observations to the most likely actions; safetensors holds the
     weights, with the net's class and settings as metadata.
     """
-    from kinfolk.core.settings import validate_settings
-    from kinfolk.jobs.train.settings import Train
-    from kinfolk.policies.build import ResolvedPolicy, build_policy
-    from kinfolk.policies.neural import export as formats
-    from kinfolk.store.arrays import find_policy, read_policy, write_policy
-    from kinfolk.store.files import write_atomic
-    from kinfolk.store.run import open_run
+    from kinfolk.jobs.train.export import export_policy
 
-    if form not in formats.FORMATS:
-        raise SettingsError(f"--format must be {', '.join(formats.FORMATS)}, not '{form}'.")
-    path = find_policy(run.removeprefix("run:"))
-    stored = read_policy(path)
-    if form == "safetensors":
-        write_policy(out, stored)
-        note(f"The weights of {path} are in {out}.")
-        return
-    settings = validate_settings(Train, open_run(path.parents[2]).config["settings"])
-    resolved = ResolvedPolicy(stored.class_path, stored.settings, stored.arrays)
-    built = build_policy(resolved, settings.world_ref.spec, batch_invariant=False)
-    net = formats.require_exportable(built, run)
-    data = formats.export_onnx(net) if form == "onnx" else formats.export_torchscript(net)
-    write_atomic(out, data)
-    shown = formats.StandalonePolicy(net)
-    kind = "observation" if shown.takes_observations else "encoded observation"
-    note(f"{path} is in {out}: {kind} [n, {shown.size}] to action, logits and value.")
+    note(export_policy(run, out, form))  # type: ignore[arg-type]  # any word, refused by name
 
 
 @export.command()
@@ -189,7 +167,7 @@ def phylogeny(
         family, end, columns = _read_role_family(stored)
         message = f"The family tree of roles is in {out}."
     elif job == "evolve_nets":
-        family, end = _read_net_family(stored)
+        family, end, columns = _read_net_family(stored)
         message = f"{len(family)} members are in {out}."
     else:
         family, end = _trace_agent_family(run, episode)
@@ -215,13 +193,18 @@ def _trace_agent_family(run: Path, episode: int) -> tuple[Any, int]:
     return trace.family, trace.report.ticks
 
 
-def _read_net_family(run: Any) -> tuple[Any, int]:
-    """Return the family tree of a run's nets, and the number of the generation after the last."""
-    from kinfolk.jobs.evolve_nets.outputs import family_from_events
+def _read_net_family(run: Any) -> tuple[Any, int, dict[str, Any]]:
+    """Return the family tree of a run's nets.
+
+    Returns:
+        The tree, the number of the generation after the last, and additional columns for CSV by name.
+    """
+    from kinfolk.jobs.evolve_nets.family import family_from_events, inheritance_columns
 
     events = list(run.events())
     scored = (event["step"] for event in events if event["kind"] == "generation_scored")
-    return family_from_events(events), 1 + max(scored, default=0)
+    columns = inheritance_columns(events, run.config["settings"].get("inherit", ()))
+    return family_from_events(events), 1 + max(scored, default=0), columns
 
 
 def _read_role_family(run: Any) -> tuple[Any, int, dict[str, Any]]:

@@ -14,6 +14,7 @@ from kinfolk.jobs import JOB_SETTINGS
 
 if TYPE_CHECKING:
     from kinfolk.core.settings import Settings
+    from kinfolk.roles.catalog import RoleCatalog
 
 
 def worlds(json: JsonOption = False) -> None:
@@ -48,6 +49,23 @@ def presets(
         print_list("Presets", [(f"{p['world']} {p['preset']}", str(p["about"])) for p in entries])
 
 
+def metrics(
+    world: Annotated[str, typer.Argument(help="World.", autocompletion=complete_world)],
+    preset: Annotated[str | None, typer.Option(help="Rules of this preset.")] = None,
+    json: JsonOption = False,
+) -> None:
+    """List the metrics of a world with their units, for --metric of compare, sweep and train."""
+    from kinfolk.evaluation.metrics import describe_metrics
+    from kinfolk.play.task import WorldRef
+
+    described = describe_metrics(WorldRef(world, preset, {}))
+    if json:
+        print_json([metric._asdict() for metric in described])
+    else:
+        rows = [(m.name, f"[{m.unit}] {m.definition}" if m.unit else "") for m in described]
+        print_list(f"Metrics of {world}, one value per episode", rows)
+
+
 def policies(json: JsonOption = False) -> None:
     """List the policies that have a name, as kin://NAME."""
     from kinfolk.policies.resolve import POLICIES
@@ -60,11 +78,19 @@ def policies(json: JsonOption = False) -> None:
         print_list("Policies", rows)
 
 
-def behaviors(json: JsonOption = False) -> None:
+def behaviors(
+    facts: Annotated[
+        bool, typer.Option("--facts", help="List what behaviors may ask, instead.")
+    ] = False,
+    json: JsonOption = False,
+) -> None:
     """List the behaviors of CogsGuard, and the roles made of them."""
     from kinfolk.policies.scripted.cogsguard.catalog import BEHAVIORS, cogs_catalog
 
     catalog = cogs_catalog()
+    if facts:
+        _list_facts(catalog, json)
+        return
     entries = [
         {"name": b.name, "source": str(b.source), "about": BEHAVIORS[b.name].description}
         for b in catalog.behaviors
@@ -79,6 +105,23 @@ def behaviors(json: JsonOption = False) -> None:
     print_list("Behaviors", [(f"{b['name']} ({b['source']})", b["about"]) for b in entries])
     tiers = {name: " / ".join(" + ".join(tier) for tier in role) for name, role in roles.items()}
     print_list("Roles", list(tiers.items()))
+
+
+def _list_facts(catalog: RoleCatalog, json: bool) -> None:
+    """List the facts of behaviors in plain Python, the facts of guards, and the parameters."""
+    from kinfolk.policies.scripted.cogsguard.behaviors.python_behaviors import FACT_DESCRIPTIONS
+
+    guards = {fact.name: f"{fact.description}, {fact.low} to {fact.high}" for fact in catalog.facts}
+    parameters = {
+        p.name: f"{p.default}, evolves in {p.low} to {p.high}" for p in catalog.parameters
+    }
+    if json:
+        print_json({"facts": FACT_DESCRIPTIONS, "guards": guards, "parameters": parameters})
+        return
+    rows = [(f'agent["{name}"]', about) for name, about in FACT_DESCRIPTIONS.items()]
+    print_list("Facts that a behavior in plain Python may ask", rows)
+    print_list("Facts that guards of tiers compare, and the range of thresholds", guards.items())
+    print_list("Parameters of behaviors, and their defaults", parameters.items())
 
 
 def complete_settings(incomplete: str) -> list[tuple[str, str]]:

@@ -1,4 +1,4 @@
-"""`kinfolk export gif|mp4|png|html`: pictures, videos and pages of a run."""
+"""`kinfolk plot` and `kinfolk export gif|mp4|png|html`: figures, pictures, videos and pages of runs."""
 
 from __future__ import annotations
 
@@ -24,6 +24,7 @@ WithReplayOption = Annotated[
 ]
 TabOption = Annotated[int, typer.Option(min=1, max=5, help="Which panel the page shows.")]
 MOST_FRAMES = 2000
+_FIGURE_KINDS = "curves, estimates, populations, payoffs, archive or profile"
 
 
 def _video_options(
@@ -214,3 +215,29 @@ def _write(path: Path, data: bytes) -> None:
 
     write_atomic(path, data)
     note(f"{path}: {len(data) / 1024:,.0f} KB")
+
+
+def plot(
+    runs: Annotated[list[Path], run_argument("One run, or several of the same job.")],
+    kind: Annotated[
+        str | None, typer.Option(help=f"{_FIGURE_KINDS} [the first that the job has].")
+    ] = None,
+    metric: Annotated[str | None, typer.Option(help="What is drawn [that of the job].")] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="File to write: .pdf, .svg or .png [NAME.pdf].")
+    ] = None,
+) -> None:
+    """Draw runs as a figure: learning curves, estimates, populations, payoffs, archives, profiles.
+
+    Runs that differ in their seed only become one line with a 95 % interval over seeds.
+    """
+    from kinfolk.evaluation.figures.style import save_figure
+    from kinfolk.jobs.figures.kinds import draw_runs
+    from kinfolk.jobs.figures.sources import FigureSource
+    from kinfolk.store.run import open_run
+
+    opened = [open_run(run) for run in runs]
+    figure = draw_runs([FigureSource.of_run(run) for run in opened], kind, metric)
+    path = out or Path(f"{opened[0].name}{f'-{kind}' if kind else ''}.pdf")
+    save_figure(figure, path)
+    note(f"{path}: {path.stat().st_size / 1024:,.0f} KB")

@@ -7,7 +7,6 @@ import textwrap
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import asdict
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -28,7 +27,7 @@ def play(
     """Play one game and watch it."""
     from kinfolk.play.settings import EpisodeSettings
     from kinfolk.play.task import EpisodeRunner, RolloutTask
-    from kinfolk.store.run import new_run_folder
+    from kinfolk.store.run import create_run, new_run_folder
 
     call = job_call(context)
     settings = call.read_settings(EpisodeSettings)
@@ -39,8 +38,11 @@ def play(
     with output.stdout_for_document(call.json):
         runner = EpisodeRunner(_first_episode(RolloutTask[None], settings), game)
     game.record_events(True)
-    folder = call.out or new_run_folder("play")
-    ticks = _record_game(runner, settings.model_dump(), folder) if record else _play_game(runner)
+    run = None
+    if record:
+        folder = call.out or new_run_folder("play")
+        run = create_run(folder, "play", settings.model_dump(), may_rename=call.out is None)
+    ticks = _play_game(runner) if run is None else _record_game(runner, run)
     events: list[Any] = []
     results: list[Any] = []
     on_screen = sys.stdout.isatty() and not call.json
@@ -63,8 +65,8 @@ def play(
     )
     counted = [f"{name} {value:g}" for name, value in result.counters.items() if value]
     print(textwrap.fill(", ".join(counted), 100))
-    if record:
-        output.hint(f"Watch it again: {output.command('view', folder)}")
+    if run is not None:
+        output.hint(f"Watch it again: {output.command('view', run.folder)}")
 
 
 def _first_episode(make_task: Callable[..., Any], settings: Any) -> Any:
@@ -90,23 +92,20 @@ def _play_game(runner: Any) -> Iterator[list[Any]]:
         yield runner.tick()
 
 
-def _record_game(runner: Any, settings: dict[str, Any], folder: Path) -> Iterator[list[Any]]:
+def _record_game(runner: Any, run: Any) -> Iterator[list[Any]]:
     """Play a game as `_play_game` does, and store it with its replay as a run.
 
     Args:
         runner: Runner of one world with one episode.
-        settings: Settings of the game, as JSON values.
-        folder: Run folder to create.
+        run: New run, whose settings are those of the game.
     """
     from kinfolk.core.events import FileChunk
     from kinfolk.replay.reader import REPLAY_FOLDER, REPLAY_SUFFIX
     from kinfolk.replay.record import record_ticks, replay_name
-    from kinfolk.store.run import create_run
 
     path = f"{REPLAY_FOLDER}/{replay_name(0)}{REPLAY_SUFFIX}"
-    run = create_run(folder, "play", settings)
     run.open_for_writing()
-    ticks = record_ticks(runner, {**settings, "episode": 0})
+    ticks = record_ticks(runner, {**run.config["settings"], "episode": 0})
     run.write_file_chunk(FileChunk(path=path, data=next(ticks)[1], append=False))
     for results, chunk in ticks:
         if chunk:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
@@ -12,7 +12,14 @@ from typing import Annotated, Any
 import typer
 
 from kinfolk.cli.completion import complete_engine
-from kinfolk.cli.output import JsonOption, note, print_json, print_table, stdout_for_document
+from kinfolk.cli.output import (
+    JsonOption,
+    note,
+    print_json,
+    print_table,
+    progress,
+    stdout_for_document,
+)
 from kinfolk.cli.run_lifecycle import interruptible, run_argument
 
 _MAX_SHOWN = 10  # differences that are printed
@@ -21,6 +28,10 @@ EngineOption = Annotated[
     str, typer.Option(help="local, processes or ray.", autocompletion=complete_engine)
 ]
 JobsOption = Annotated[int, typer.Option(help="Tasks that run at once.")]
+SampleOption = Annotated[
+    int | None,
+    typer.Option(min=1, metavar="N", help="Stop after the first N events and compare those [all]."),
+]
 
 
 def runs(
@@ -73,13 +84,14 @@ def rerun(
     out: Annotated[Path | None, typer.Option(help="Keep the new run in this folder.")] = None,
     engine: EngineOption = "local",
     jobs: JobsOption = 2,
+    sample: SampleOption = None,
     json: JsonOption = False,
 ) -> None:
     """Repeat a run from its settings, and say whether the result is the same."""
     from kinfolk.store.run import open_run
 
     stored = open_run(run)
-    report = _repeat(stored, out, engine, jobs, json)
+    report = _repeat(stored, out, engine, jobs, json, sample=sample)
     _report(f"{run}", {"run": str(run), **report}, json)
 
 
@@ -101,24 +113,32 @@ def capsule(
         print_json({"capsule": str(path), **manifest})
         return
     print(f"{path} holds {len(manifest['sha256'])} files of {run}. Check it: kinfolk verify {path}")
-    for uri in manifest["outside"]:
-        print(f"Not in it, but needed to verify it: {uri}")
+    for uri in manifest["sources"]:
+        print(f"Not in it, but needed to verify it: the file of {uri}")
 
 
 def verify(
     file: Annotated[Path, typer.Argument(help="A capsule.")],
     engine: EngineOption = "local",
     jobs: JobsOption = 2,
+    sample: SampleOption = None,
     json: JsonOption = False,
 ) -> None:
     """Check the hashes of a capsule, run it again, and compare."""
-    from kinfolk.jobs.capsules import describe_equality, unpack_capsule
+    from kinfolk.jobs.capsules import (
+        check_sources,
+        describe_equality,
+        locate_policies,
+        unpack_capsule,
+    )
 
     with _temporary_folder() as folder:
         stored, manifest = unpack_capsule(file, folder / "run")
         promise = describe_equality(manifest)
         note(f"{file}: the hashes of {len(manifest['sha256'])} files are right.")
-        report = _repeat(stored, folder / "again", engine, jobs, json)
+        check_sources(file, manifest)
+        policies = locate_policies(manifest, folder / "run")
+        report = _repeat(stored, folder / "again", engine, jobs, json, policies, sample)
     report = {"capsule": str(file), "equality": promise, **report}
     if not json:
         print(f"Equality that this machine can promise: {promise}.")
@@ -137,7 +157,15 @@ def _temporary_folder() -> Iterator[Path]:
         temporary.remove()
 
 
-def _repeat(stored: Any, out: Path | None, engine: str, jobs: int, json: bool) -> dict[str, Any]:
+def _repeat(
+    stored: Any,
+    out: Path | None,
+    engine: str,
+    jobs: int,
+    json: bool,
+    policies: Mapping[str, str] | None = None,
+    sample: int | None = None,
+) -> dict[str, Any]:
     """Repeat a run and return whether the result is equal, and the differences.
 
     Args:
@@ -146,6 +174,8 @@ def _repeat(stored: Any, out: Path | None, engine: str, jobs: int, json: bool) -
         engine: Name of the engine.
         jobs: Tasks that run at once.
         json: Whether stdout is for a JSON document only.
+        policies: Where policies lie now, by the URIs under which they played.
+        sample: Number of first events to compare; None for all, and the files.
     """
     from kinfolk.core.events import TimingEvent
     from kinfolk.engines import make_engine
@@ -153,19 +183,24 @@ def _repeat(stored: Any, out: Path | None, engine: str, jobs: int, json: bool) -
     from kinfolk.store.run import open_run
 
     require_done(stored)
+    total = sum(1 for _ in stored.events())
+    wanted = total if sample is None else min(sample, total)
     with _temporary_folder() as folder, stdout_for_document(json):
         path = out or folder / "again"
         workers = make_engine(engine, jobs)
-        with interruptible("rerun", stored, workers):
-            n_events = sum(
-                not isinstance(event, TimingEvent) for event in repeat_run(stored, workers, path)
-            )
-        differences = list(islice(find_differences(stored, open_run(path)), _MAX_SHOWN))
-    return {
-        "equal": not differences,
-        "events": n_events,
-        "differences": [str(difference) for difference in differences],
-    }
+        stream = repeat_run(stored, workers, path, policies)
+        with interruptible("rerun", stored, workers), progress("Events", wanted) as tell:
+            n_events = 0
+            for event in stream:
+                n_events += not isinstance(event, TimingEvent)
+                tell(min(n_events, wanted))
+                if sample is not None and n_events >= sample:
+                    stream.close()
+        again = open_run(path)
+        n_compared = None if sample is None else wanted
+        differences = find_differences(stored, again, policies, n_compared)
+        shown = [str(difference) for difference in islice(differences, _MAX_SHOWN)]
+    return {"equal": not shown, "events": n_events, "of": total, "differences": shown}
 
 
 def _report(name: str, report: dict[str, Any], json: bool) -> None:
@@ -178,6 +213,9 @@ def _report(name: str, report: dict[str, Any], json: bool) -> None:
     """
     if json:
         print_json(report)
+    elif report["equal"] and report["events"] < report["of"]:
+        n, total = report["events"], report["of"]
+        print(f"{name} is equal as far as it was run again: the first {n} of {total} events.")
     elif report["equal"]:
         print(f"{name} is equal: the run again gave the same events and files, byte for byte.")
     else:

@@ -123,10 +123,17 @@ def _describe_restart(world: str, event: Any) -> str:
 def _describe_evaluation(event: Any) -> str:
     """Return one line about an evaluation on held-out seeds."""
     best = ", the best so far" if event.is_best else ""
-    others = ", ".join(f"{name} {base['score']:,.2f}" for name, base in event.baselines.items())
+    others = ", ".join(
+        f"{name} {_format_score(base['score'])}" for name, base in event.baselines.items()
+    )
     compared = f"; baselines: {others}" if others else ""
-    score, length = f"score {event.score:,.2f}{best}", format_estimate_1dp(event.length)
+    score, length = f"score {_format_score(event.score)}{best}", format_estimate_1dp(event.length)
     return f"Evaluated at {event.step:,} steps: {score}, length {length}{compared}"
+
+
+def _format_score(score: float | None) -> str:
+    """Return a score as text; "none" if its metric applied to no episode."""
+    return "none" if score is None else f"{score:,.2f}"
 
 
 def _last_events(events: list[dict[str, Any]]) -> dict[str, Any]:

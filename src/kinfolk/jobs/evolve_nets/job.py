@@ -17,9 +17,10 @@ from kinfolk.core.events import Event, FileChunk, Snapshot
 from kinfolk.core.random import fold_in, seed_key
 from kinfolk.engines.base import Engine
 from kinfolk.evaluation.statistics import Estimate, estimate_mean
-from kinfolk.evolution.populations import BasePop
+from kinfolk.evolution.base import BasePop
 from kinfolk.evolution.selection import check_fitness, parameter_spread, trace_founders
-from kinfolk.fitness.world import PopulationScores, evaluate_held_out
+from kinfolk.fitness.scores import PopulationScores
+from kinfolk.fitness.world import evaluate_held_out
 from kinfolk.jobs.evolve_nets.settings import EvolveNets
 from kinfolk.jobs.evolve_nets.state import NetEvolutionState, initial_state
 
@@ -50,6 +51,10 @@ class NetGenerationScored(Event):
     steps: int  # ticks of worlds so far
     uid: list[int]
     parents: list[int]
+    mates: list[int]  # second parents, -1 for members of one; empty without crossover
+    fitness: list[float]  # of each member, in this generation
+    inherited: list[float]  # fitness of each member's ancestors; empty unless it is inherited
+    n_species: int | None = None  # of the generation before; None without species
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -182,6 +187,10 @@ def _report_generation(
         steps=state.steps,
         uid=pop.uid.tolist(),
         parents=pop.parents.tolist(),
+        mates=pop.mates.tolist() if state.settings.crossover else [],
+        fitness=fitness.tolist(),
+        inherited=pop.get_inheritable_fitness().tolist() if pop.ga_config.inherit_fit else [],
+        n_species=state.searchers[name].n_species,
     )
 
 
@@ -200,7 +209,7 @@ def _advance_population(
     pop, search = state.populations[name], state.searchers[name]
     root = fold_in(seed_key(state.settings.seed), _SEARCH_BRANCH)
     key = fold_in(fold_in(root, number), state.generation)
-    axes = [scores.measures[axis.name] for axis in state.settings.archive]
+    axes = [scores.measures[name] for name in state.settings.measure_names]
     measures = np.stack(axes, axis=1) if axes else None
     indices = search.advance(pop, total, measures, int(key))
     if indices is not None:

@@ -1,9 +1,7 @@
-"""Outputs of an evolution of nets: its MAP-Elites archive as a figure (SVG), and its phylogeny."""
+"""The MAP-Elites archive of an evolution of nets, as a figure (SVG)."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import Any
 from xml.sax.saxutils import escape
 
 import numpy as np
@@ -11,7 +9,6 @@ import numpy as np
 from kinfolk.core.arrays import Floats
 from kinfolk.core.errors import DamagedRunError, UsageError
 from kinfolk.jobs.evolve_nets.settings import EvolveNets
-from kinfolk.lineage.family import Family, FamilyMember
 from kinfolk.store.checkpoints import load_snapshot
 from kinfolk.store.run import Run
 
@@ -113,29 +110,3 @@ def _viridis_color(value: float, low: float, high: float) -> str:
     channels = zip(*_COLORS, strict=True)  # red, green and blue
     mixed = (round(float(np.interp(position, range(len(_COLORS)), c))) for c in channels)
     return "#" + "".join(f"{part:02x}" for part in mixed)
-
-
-def family_from_events(events: Iterable[Mapping[str, Any]]) -> Family:
-    """Return the family tree of all members that were evaluated and of the strategies' centres.
-
-    A generation is a unit of time; a member dies when it is not in the next one.
-    """
-    born: dict[int, tuple[int, str, int]] = {}  # uid -> parent, population, generation
-    last: dict[int, int] = {}  # uid -> last generation
-    centres: dict[str, int] = {}  # population -> uid
-    end: dict[str, int] = {}  # population -> last generation
-    for event in (event for event in events if event["kind"] == "generation_scored"):
-        name, step, centre = event["population"], event["step"], event["center_uid"]
-        end[name] = step
-        if centre is not None:
-            born[centre] = (centres.get(name, -1), name, step)
-            last[centre], centres[name] = step, centre
-        for uid, parent in zip(event["uid"], event["parents"], strict=True):
-            born.setdefault(uid, (parent, name, step))
-            last[uid] = step
-    members = []
-    for uid, (parent, name, step) in born.items():
-        parents, death = () if parent < 0 else (parent,), last[uid] + 1
-        is_alive = last[uid] == end[name]
-        members.append(FamilyMember(uid, parents, name, step, None if is_alive else death))
-    return Family.from_members(members)

@@ -11,6 +11,8 @@ from kinfolk.core.settings import Flag, Settings, setting
 from kinfolk.nets.heads import HEADS
 from kinfolk.play.task import WorldRef
 
+_DEFAULT_MATCHES = 4  # fewer, and snes ends in a poor optimum of Pendulum now and then
+_GYM_PREFIX = "gym:"
 AXES_SYNTAX = "NAME=LOW..HIGH[xCELLS][,...]"
 
 
@@ -87,8 +89,15 @@ class EvolveNets(Settings):
         "argmax", "How outputs become actions: argmax, softmax_sample, tanh or raw."
     )
     zero_init: bool = setting(False, "Start with all weights zero.")
-    algorithm: Literal["ga", "cma", "sep-cma", "openai-es", "lm-ma"] = setting(
-        "ga", "Evolutionary algorithm."
+    normalize: bool | None = setting(
+        None,
+        "Standardise inputs of static nets by running statistics; by default with default snes only.",
+    )
+    algorithm: (
+        Literal["ga", "cma", "sep-cma", "openai-es", "lm-ma", "pgpe", "snes", "xnes"] | None
+    ) = setting(
+        None,
+        "Evolutionary algorithm; by default snes on Gymnasium tasks, ga elsewhere and if needed.",
     )
     population: int = setting(64, "Members of a population.", ge=2)
     generations: int = setting(100, "Most generations.", ge=1)
@@ -97,7 +106,7 @@ class EvolveNets(Settings):
     )
     sigma: float | None = setting(
         None,
-        "Standard deviation of mutations; by default 0.01 for ga and 0.5 for strategies.",
+        "Standard deviation of mutations; by default 0.01 for ga, 2 for snes, 0.5 for the others.",
         ge=0.0,
     )
     self_adaptive: bool = setting(False, "Evolve a sigma per weight.")
@@ -107,6 +116,14 @@ class EvolveNets(Settings):
     )
     tournament_size: int = setting(3, "Contestants of a tournament.", ge=1)
     elites: int = setting(0, "Best members that survive unchanged.", ge=0)
+    crossover: float = setting(
+        0.0, "Probability that a child has two parents; by ga only.", ge=0.0, le=1.0
+    )
+    species_distance: float | None = setting(
+        None,
+        "Dynamic nets nearer than this share of edges are one species (NEAT); by ga only.",
+        gt=0.0,
+    )
     keep_running_stats: bool = setting(
         True, "Dynamic nets keep the running statistics of their inputs; switch off to compare."
     )
@@ -114,7 +131,11 @@ class EvolveNets(Settings):
     inherit: tuple[Literal["env", "mem", "fit"], ...] = setting(
         (), "What offspring take over from their parents: state of the world, memory, fitness."
     )
-    matches: int = setting(1, "Episodes per member and generation.", ge=1)
+    matches: int | None = setting(
+        None,
+        "Episodes per member and generation; by default 4 with the default algorithm snes, else 1.",
+        ge=1,
+    )
     steps: int | None = setting(None, "Ticks per match; by default whole episodes.", ge=1)
     imitate: str | None = setting(None, "Policy URI, or file with x and actions, to imitate.")
     adversarial: str | None = setting(
@@ -123,6 +144,9 @@ class EvolveNets(Settings):
     target_episodes: int = setting(8, "Episodes recorded of the imitated policy.", ge=1)
     archive: Annotated[tuple[ArchiveAxis, ...], Flag(metavar=AXES_SYNTAX)] = setting(
         (), "MAP-Elites archive with one or two measures as axes."
+    )
+    novelty: tuple[str, ...] = setting(
+        (), "Select for novelty of these measures instead of fitness: ticks, a counter, mean:N."
     )
 
     held_out_episodes: int = setting(
@@ -162,12 +186,15 @@ class EvolveNets(Settings):
         Raises:
             ValueError: Two settings exclude each other; the message says what to change.
         """
-        problem, algorithm, is_strategy = None, self.algorithm, self.algorithm != "ga"
+        problem, algorithm = None, self.search_algorithm
+        is_strategy = algorithm != "ga"
         if is_strategy and self.net == "dynamic":
             problem = (
                 f"Dynamic nets have no fixed set of parameters, which {algorithm} needs. "
                 f"Use the algorithm ga, or feedforward or recurrent nets."
             )
+        elif self.normalize and self.net == "dynamic":
+            problem = "Dynamic nets standardise every node already: leave out normalize."
         elif is_strategy and self.inherit:
             lack = f"have no parents to inherit {self.inherit[0]} from"
             problem = f"Members drawn by {algorithm} {lack}. Use the algorithm ga."
@@ -183,11 +210,21 @@ class EvolveNets(Settings):
             problem = "A run imitates by comparing or adversarially: give imitate or adversarial."
         elif (self.imitate or self.adversarial) and (self.inherit or self.archive):
             problem = "Imitation cannot be combined with inherit or archive: leave those out."
-        elif self.archive and (is_strategy or self.net == "dynamic" or len(self.archive) > 2):
-            needs = "the algorithm ga and nets of fixed shape"
-            problem = f"An archive has 1 or 2 axes, and needs {needs}."
-        elif self.archive and (self.inherit or self.elites):
-            problem = "Parents from an archive are its elites: leave out inherit and elites."
+        elif self.archive and (is_strategy or len(self.archive) > 2):
+            problem = "An archive has 1 or 2 axes, and needs the algorithm ga."
+        elif self.archive and (self.inherit or self.elites or self.crossover or self.novelty):
+            problem = (
+                "Parents from an archive are its elites: leave out inherit, elites, crossover and "
+                "novelty."
+            )
+        elif is_strategy and (self.crossover or self.species_distance or self.novelty):
+            problem = (
+                f"Crossover, species and novelty are of the algorithm ga; {algorithm} has none."
+            )
+        elif self.species_distance is not None and self.net != "dynamic":
+            problem = "Species are of dynamic nets: leave out species_distance."
+        elif self.novelty and (self.imitate or self.adversarial):
+            problem = "Imitation has no measures to be novel in: leave out novelty."
         elif self.goal is not None and self.goal_of == "center" and not is_strategy:
             problem = "Only strategies have a search centre: take the goal of elite or mean."
         if problem is not None:
@@ -200,8 +237,38 @@ class EvolveNets(Settings):
         return WorldRef(self.task, self.preset, self.world_settings)
 
     @property
+    def measure_names(self) -> tuple[str, ...]:
+        """Measures of behaviour that an archive or novelty needs."""
+        return tuple(axis.name for axis in self.archive) or self.novelty
+
+    @property
     def step_size(self) -> float:
         """`sigma`, or the algorithm's default step size if it is None."""
         if self.sigma is not None:
             return self.sigma
-        return 0.01 if self.algorithm == "ga" else 0.5
+        return {"ga": 0.01, "snes": 2.0}.get(self.search_algorithm, 0.5)
+
+    @property
+    def search_algorithm(self) -> str:
+        """`algorithm`, or the default one for the other settings."""
+        if self.algorithm is not None:
+            return self.algorithm
+        needs_ga = self.net == "dynamic" or self.imitate or self.adversarial or self.self_adaptive
+        only_ga = (self.inherit, self.elites, self.archive, self.novelty, self.crossover)
+        has_one_agent = self.task.startswith(_GYM_PREFIX)
+        return "snes" if has_one_agent and not needs_ga and not any(only_ga) else "ga"
+
+    @property
+    def is_default_search(self) -> bool:
+        """Whether no algorithm was chosen and `snes` is the default one."""
+        return self.algorithm is None and self.search_algorithm == "snes"
+
+    @property
+    def normalizes(self) -> bool:
+        """`normalize`, or whether the default search does."""
+        return self.is_default_search if self.normalize is None else self.normalize
+
+    @property
+    def n_matches(self) -> int:
+        """`matches`, or those of the default search."""
+        return self.matches or (_DEFAULT_MATCHES if self.is_default_search else 1)

@@ -9,7 +9,9 @@ from typing import Any
 from kinfolk.core.errors import UnknownNameError, format_suggestion, require
 from kinfolk.core.random import fold_in, seed_key
 from kinfolk.core.spaces import WorldSpec
-from kinfolk.evolution.populations import BasePop, GAConfig, GeneratorDiscriminatorPop, GeneratorPop
+from kinfolk.evolution.base import BasePop, GAConfig
+from kinfolk.evolution.populations import GeneratorDiscriminatorPop, GeneratorPop
+from kinfolk.fitness.classic import ClassicFitness, find_classic
 from kinfolk.fitness.imitation import AdversarialFitness, ImitationFitness
 from kinfolk.fitness.match_task import COUNTER_PREFIX, MatchSetup
 from kinfolk.fitness.trajectories import Trajectories, read_trajectories, record_demonstrations
@@ -57,11 +59,11 @@ def build_setup(settings: EvolveNets) -> MatchSetup:
         slot_map=build_slot_map(spec, groups, fixed),
         fitness_kinds={name: settings.fitness.get(name, "return") for name in groups},
         seed=settings.seed,
-        matches=settings.matches,
+        matches=settings.n_matches,
         steps=settings.steps,
         head=settings.head,
         n_zero_inputs=n_zero_inputs,
-        measure_names=[axis.name for axis in settings.archive],
+        measure_names=settings.measure_names,
     )
 
 
@@ -175,6 +177,7 @@ def build_populations(settings: EvolveNets, setup: MatchSetup) -> dict[str, Base
             sigma=settings.step_size,
             self_adaptive=settings.self_adaptive,
             zero=settings.zero_init,
+            normalize=settings.normalizes,
         )
         first = number * _UID_STRIDE
         if settings.adversarial:
@@ -192,6 +195,8 @@ def build_fitness(settings: EvolveNets, setup: MatchSetup) -> Any:
     """
     if not (settings.imitate or settings.adversarial):
         inherit = settings.inherit
+        if find_classic(setup) is not None and not {"env", "mem"} & set(inherit):
+            return ClassicFitness(setup, settings.chunk_size)
         return WorldFitness(setup, settings.chunk_size, "env" in inherit, "mem" in inherit)
     spec = setup.spec
     name, (group,) = next(iter(setup.groups.items()))

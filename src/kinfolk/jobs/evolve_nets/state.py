@@ -12,12 +12,13 @@ from kinfolk.core.arrays import AnyArray
 from kinfolk.core.events import FileChunk, Snapshot
 from kinfolk.core.random import fold_in, seed_key
 from kinfolk.evaluation.statistics import Estimate
-from kinfolk.evolution.populations import BasePop
-from kinfolk.evolution.strategies import OptimizerState
+from kinfolk.evolution.base import BasePop
+from kinfolk.evolution.search import Searcher
+from kinfolk.evolution.states import OptimizerState
 from kinfolk.fitness.inherited_state import take_rows
 from kinfolk.fitness.match_task import MatchSetup
 from kinfolk.jobs.evolve_nets.outputs import axis_labels, render_svg
-from kinfolk.jobs.evolve_nets.search import Searcher, make_searcher
+from kinfolk.jobs.evolve_nets.search import make_searcher
 from kinfolk.jobs.evolve_nets.settings import EvolveNets
 from kinfolk.jobs.evolve_nets.setup import (
     build_fitness,
@@ -107,7 +108,7 @@ class NetEvolutionState:
             member: Index of the best member.
         """
         nets: Any = pop.nets
-        elite = nets_from_config(nets.config(), take_rows(nets.to_arrays(), np.array([member])))
+        elite = nets.select([member])
         self.latest[name] = {"elite": NetChampion(int(pop.uid[member]), elite)}
 
     def record_center(self, name: str) -> None:
@@ -115,7 +116,8 @@ class NetEvolutionState:
         center, uid = self.searchers[name].center(), self.searchers[name].center_uid
         if center is not None and uid is not None:
             nets: Any = self.populations[name].nets
-            net = nets_from_config(nets.config(), {"flat": center[None].astype(np.float32)})
+            arrays = take_rows(nets.to_arrays(), np.array([0]))  # all have the same statistics
+            net = nets_from_config(nets.config(), arrays | {"flat": center[None]})
             self.latest[name]["center"] = NetChampion(uid, net)
 
     def record_held_out(

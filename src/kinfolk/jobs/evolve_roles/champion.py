@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
@@ -14,20 +14,28 @@ from kinfolk.core.events import Event, FileChunk
 from kinfolk.engines.base import Engine
 from kinfolk.evaluation.rollout import evaluation_task
 from kinfolk.evaluation.statistics import Estimate, estimate_mean, estimate_proportion
+from kinfolk.jobs.evolve_roles.explanation import (
+    PARTS,
+    ablate_team,
+    describe_changes,
+    measure_behavior_shares,
+)
 from kinfolk.jobs.evolve_roles.games import (
     BASELINE_ROLE,
     IDLE_ROLE,
+    RoleEnvironment,
     RoleGame,
+    RoleGameResult,
     games_task,
     score_margin,
     used_role_ids,
 )
-from kinfolk.jobs.evolve_roles.settings import EvolveRoles
-from kinfolk.jobs.evolve_roles.state import RoleEvolutionState, reduce_to_vibes
+from kinfolk.jobs.evolve_roles.seeded import reduce_to_vibes
+from kinfolk.jobs.evolve_roles.state import RoleEvolutionState
 from kinfolk.replay.record import as_file_chunks, record_episode, record_replay
 from kinfolk.roles.catalog import RoleCatalog
+from kinfolk.roles.contribution import ScoredGame
 from kinfolk.roles.fitness import find_winners
-from kinfolk.roles.teams import rank_teams
 
 # Added to the seed of a run: its episodes are played by no generation. Episodes from 0 on compare
 # the champion, those from _FINALIST_EPISODES on choose it, so that selection does not bias the
@@ -55,9 +63,37 @@ class ChampionEvaluated(Event):
     team: dict[str, int]
     programs: dict[str, str]  # behaviors of the champion's roles, as text
     credit: dict[str, Estimate]  # score lost without one agent of each role
+    parts: dict[str, Estimate]  # score lost if mix, order, parameters or guards are put back
+    changes: list[str]  # how the champion differs from the seeded team, as a diff
+    behavior_shares: dict[str, dict[str, float]]  # by role: share of ticks each behavior acted
+    held_out: dict[str, dict[str, Estimate]]  # scores and difference on held-out settings, by them
 
 
-def evaluate_champion(state: RoleEvolutionState, engine: Engine) -> ChampionEvaluated:
+def choose_champion(state: RoleEvolutionState, engine: Engine) -> range:
+    """Set the champion to the best finalist by its recent games and further, held-out ones.
+
+    Args:
+        state: State after the last generation; its `champion` is set.
+        engine: Engine that plays the games.
+
+    Returns:
+        The held-out episodes that were played.
+    """
+    settings = state.settings
+    finalists = [team.roles for team in state.teams if team.games > 0][: settings.finalists]
+    episodes = range(_FINALIST_EPISODES, _FINALIST_EPISODES + settings.finalist_games)
+    scores = play_held_out(state, engine, finalists, episodes).margins
+    games = [
+        ScoredGame(episode, roles, float(scores[i, j]))
+        for i, episode in enumerate(episodes)
+        for j, roles in enumerate(finalists)
+    ]
+    contributions = state.estimate_contributions(games)
+    state.champion = max(finalists, key=contributions.predict)
+    return episodes
+
+
+def evaluate_champion(state: RoleEvolutionState, engine: Engine) -> Iterator[ChampionEvaluated]:
     """Choose the champion among the finalists, compare it with other teams, and credit its roles.
 
     Args:
@@ -65,11 +101,8 @@ def evaluate_champion(state: RoleEvolutionState, engine: Engine) -> ChampionEval
         engine: Engine that plays the games.
     """
     settings, domain = state.settings, state.settings.environment.domain
-    played = [team.roles for team in rank_teams(state.teams) if team.games > 0]
-    finalists = played[: settings.finalists]
-    final = range(_FINALIST_EPISODES, _FINALIST_EPISODES + settings.finalist_games)
-    scores, _ = evaluate_teams(settings, engine, state, finalists, final)
-    state.champion = champion = finalists[int(scores.mean(axis=0).argmax())]
+    final = choose_champion(state, engine)
+    champion = state.champion
     sides = {
         "seeded": state.seeded_roles,
         "baseline": (BASELINE_ROLE,) * len(champion),
@@ -77,25 +110,78 @@ def evaluate_champion(state: RoleEvolutionState, engine: Engine) -> ChampionEval
         "champion": champion,
     }
     episodes = range(settings.eval_games)
-    scores, won = evaluate_teams(settings, engine, state, list(sides.values()), episodes)
-    columns = dict(zip(sides, scores.T, strict=True))
+    played = play_held_out(state, engine, list(sides.values()), episodes)
+    columns = dict(zip(sides, played.margins.T, strict=True))
+    wins = dict(zip(sides, played.won.T, strict=True))
     best, seeded = columns["champion"], columns["seeded"]
     others = [name for name in sides if name != "champion"]
     roles = [state.catalog.roles[i] for i in dict.fromkeys(champion)]
-    credit = estimate_role_credit(state, engine, final)
-    return ChampionEvaluated(
+    yield ChampionEvaluated(
         step=state.coordinator.generation,
         metric=domain.score_name,
         games=len(episodes),
         seed=settings.seed + HELD_OUT_SEED_OFFSET,
         scores={name: estimate_mean(column) for name, column in columns.items()},
-        win_rate={n: estimate_proportion(column) for n, column in zip(sides, won.T, strict=True)},
+        win_rate={name: estimate_proportion(column) for name, column in wins.items()},
         difference={name: estimate_mean(best - columns[name]) for name in others},
         ratio=float(best.mean() / seeded.mean()) if seeded.mean() > 0 else None,
         team=count_roles(state.catalog, champion),
         programs={role.name: state.catalog.format_role(role) for role in roles},
-        credit=credit,
+        credit=estimate_role_credit(state, engine, final),
+        parts=estimate_parts(state, engine, episodes, best),
+        changes=describe_changes(domain, state.catalog, champion),
+        behavior_shares=measure_behavior_shares(
+            state.catalog, champion, played.results[list(sides).index("champion") :: len(sides)]
+        ),
+        held_out=evaluate_held_out_settings(state, engine, final),
     )
+
+
+def evaluate_held_out_settings(
+    state: RoleEvolutionState, engine: Engine, episodes: range
+) -> dict[str, dict[str, Estimate]]:
+    """Compare the champion with the seeded team on settings that no generation was played on.
+
+    Args:
+        state: State of the evolution.
+        engine: Engine that plays the games.
+        episodes: Held-out episodes to play under each setting.
+
+    Returns:
+        By description of the settings: `seeded`, `champion` and `difference`.
+    """
+    report = {}
+    for name, environment in state.settings.held_out_environments.items():
+        teams = [state.seeded_roles, state.champion]
+        played = play_held_out(state, engine, teams, episodes, environments=[environment])
+        seeded, champion = played.margins.T
+        values = {"seeded": seeded, "champion": champion, "difference": champion - seeded}
+        report[name] = {key: estimate_mean(column) for key, column in values.items()}
+    return report
+
+
+def estimate_parts(
+    state: RoleEvolutionState, engine: Engine, episodes: range, champion_scores: Floats
+) -> dict[str, Estimate]:
+    """Estimate what the champion loses if one part of it is put back to what the seeded team has.
+
+    Args:
+        state: State of the evolution.
+        engine: Engine that plays the games.
+        episodes: Held-out episodes to play.
+        champion_scores: `[episodes]`, scores of the champion on them.
+
+    Returns:
+        By part, apart from those in which the champion does not differ.
+    """
+    domain, catalog = state.settings.environment.domain, state.catalog.copy()
+    teams = {part: ablate_team(domain, catalog, state.champion, part) for part in PARTS}
+    changed = {part: team for part, team in teams.items() if team != state.champion}
+    if not changed:
+        return {}
+    played = play_held_out(state, engine, list(changed.values()), episodes, catalog)
+    lost = champion_scores[:, None] - played.margins
+    return {part: estimate_mean(lost[:, i]) for i, part in enumerate(changed)}
 
 
 def estimate_role_credit(
@@ -113,7 +199,7 @@ def estimate_role_credit(
         team = list(state.champion)
         team[team.index(role)] = IDLE_ROLE
         teams.append(tuple(team))
-    scores, _ = evaluate_teams(state.settings, engine, state, teams, episodes)
+    scores = play_held_out(state, engine, teams, episodes).margins
     lost = (scores[:, :1] - scores[:, 1:]).T
     names = [state.catalog.roles[i].name for i in roles]
     return {name: estimate_mean(column) for name, column in zip(names, lost, strict=True)}
@@ -129,32 +215,41 @@ def count_roles(catalog: RoleCatalog, roles: tuple[int, ...]) -> dict[str, int]:
     return dict(Counter(catalog.roles[i].name for i in roles))
 
 
-def evaluate_teams(
-    settings: EvolveRoles,
-    engine: Engine,
+class HeldOutGames(NamedTuple):
+    """Games of several teams on the same episodes."""
+
+    margins: Floats  # [episodes, teams], score less that of the best other team
+    won: Floats  # [episodes, teams], 1 where the team scored more than any other side
+    results: list[RoleGameResult]  # episode by episode, team by team
+
+
+def play_held_out(
     state: RoleEvolutionState,
+    engine: Engine,
     team_roles: Sequence[tuple[int, ...]],
     episodes: range,
-) -> tuple[Floats, Floats]:
+    catalog: RoleCatalog | None = None,
+    environments: Sequence[RoleEnvironment] | None = None,
+) -> HeldOutGames:
     """Play teams on held-out episodes; other sides play the seeded roles.
 
     Args:
-        settings: Settings of the evolution.
-        engine: Engine that plays the games.
         state: State of the evolution.
+        engine: Engine that plays the games.
         team_roles: Role ids of each team.
         episodes: Held-out episodes, the same for each team.
-
-    Returns:
-        Score margins and wins (1 where the team won), `[episodes, teams]` each.
+        catalog: Catalog with the roles; by default that of the state.
+        environments: World, policy and scoring; by default those of the settings.
     """
-    n_sides = settings.environment.n_teams
+    n_sides = state.settings.environment.n_teams
     others = (state.seeded_roles,) * (n_sides - 1)
     games = [RoleGame(episode, (roles, *others)) for episode in episodes for roles in team_roles]
-    results = state.play_games(engine, settings.seed + HELD_OUT_SEED_OFFSET, games)
+    seed = state.settings.seed + HELD_OUT_SEED_OFFSET
+    results = state.play_games(engine, seed, games, catalog, environments)
     margins = np.array([score_margin(result, n_sides) for result in results])
     won = np.array([find_winners(result.side_scores[-1:])[0, 0] for result in results], np.float64)
-    return margins.reshape(len(episodes), -1), won.reshape(len(episodes), -1)
+    shape = (len(episodes), len(team_roles))
+    return HeldOutGames(margins.reshape(shape), won.reshape(shape), results)
 
 
 def record_game(state: RoleEvolutionState, game: RoleGame, generation: int) -> Iterator[FileChunk]:
@@ -167,7 +262,9 @@ def record_game(state: RoleEvolutionState, game: RoleGame, generation: int) -> I
         game: Episode and teams to play.
         generation: Number of generations so far, for the name of the file.
     """
-    task = games_task(state.settings.environment, state.catalog, state.settings.seed, [game])
+    environments = state.settings.environments
+    environment = environments[game.episode % len(environments)]
+    task = games_task(environment, state.catalog, state.settings.seed, [game])
     names = [state.catalog.roles[i].name for i in used_role_ids([game])]
     legend = {"role": [*names, "nobody"]}
     pieces = record_replay(task, game.episode, names=legend, generation=generation)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple, TypeVar, cast
 
 import numpy as np
 
 from kinfolk.core.arrays import AnyArray, Floats, Ints
 from kinfolk.play.results import EpisodeResult
-from kinfolk.play.task import Observer, RolloutTask, WorldRef
+from kinfolk.play.task import MAX_FREE_TICKS, Observer, RolloutTask, WorldRef
 from kinfolk.policies.build import ResolvedPolicy
 from kinfolk.policies.role_domain import ROLE_DOMAINS, RoleDomain, role_tables_in_memory
 from kinfolk.roles.catalog import RoleCatalog
@@ -21,13 +21,14 @@ from kinfolk.roles.fitness import (
     relative_contributions,
     team_shares,
 )
-from kinfolk.roles.model import RoleTier
+from kinfolk.roles.model import EvolutionConfig, RoleTier
 from kinfolk.roles.program import role_from_tables, role_tables
 from kinfolk.worlds.base import World
 
 # Instead of a role id: an agent that does nothing, and one of the world's baseline.
 IDLE_ROLE, BASELINE_ROLE = -1, -2
 SLOT = "roles"  # the only slot
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -61,6 +62,11 @@ class RoleEnvironment:
         """Number of teams in a world."""
         return len(self.domain.team_rows(self.world.build()))
 
+    @property
+    def team_size(self) -> int:
+        """Number of agents of a team at the start."""
+        return self.domain.initial_team_size(self.world.build())
+
     def __call__(self, task: RolloutTask[Any], world: World) -> RoleScorer:
         """Return the observer that scores the games of a task."""
         return RoleScorer(self, task, world)
@@ -89,7 +95,9 @@ class RoleGameResult:
 
     side_scores: AnyArray  # [moments, sides]
     agent_counters: Mapping[str, AnyArray]  # [moments, agents of the first team] by name
+    n_agents: int = 0  # initial agents of the first team
     newborns: tuple[BirthRecord, ...] = ()
+    acted: AnyArray | None = None  # [agents of the first team, behaviors], ticks; None: not known
 
 
 class RoleScorer(Observer[list[RoleGameResult]]):
@@ -111,6 +119,17 @@ class RoleScorer(Observer[list[RoleGameResult]]):
         self._moments: list[tuple[AnyArray, dict[str, AnyArray]]] = []
         self._ticks = 0
 
+    def count_free_ticks(self) -> int:
+        """Return the ticks before the next moment of scoring."""
+        score_step = self._environment.score_step
+        if score_step is None or self._ticks >= score_step:
+            return MAX_FREE_TICKS
+        return score_step - self._ticks - 1
+
+    def skip_ticks(self, n_ticks: int) -> None:
+        """Count ticks that were played without a call of `after_step`."""
+        self._ticks += n_ticks
+
     def after_step(self, ended: list[EpisodeResult]) -> list[EpisodeResult]:
         """Read the scores if this tick is a moment of scoring."""
         self._ticks += 1
@@ -125,9 +144,26 @@ class RoleScorer(Observer[list[RoleGameResult]]):
         newborns = self._read_newborns() if self._environment.temple else [() for _ in games]
         scores = np.stack([sides for sides, _ in moments], axis=1)
         counters = {n: np.stack([each[n] for _, each in moments], axis=1) for n in moments[0][1]}
+        acted = self._read_ticks_acted()
         return [
-            RoleGameResult(scores[game], {n: a[game] for n, a in counters.items()}, newborns[game])
+            RoleGameResult(
+                scores[game],
+                {n: a[game] for n, a in counters.items()},
+                self._domain.initial_team_size(self.world),
+                newborns[game],
+                None if acted is None else acted[game],
+            )
             for game in games
+        ]
+
+    def _read_ticks_acted(self) -> AnyArray | None:
+        """Return `[games, agents, behaviors]` ticks in which behaviors acted, if the policy counts."""
+        acted = self.loop.memory[0].get("acted")
+        if acted is None:
+            return None
+        n_rows = self.world.spec.rows
+        return acted[: self.world.n_worlds * n_rows].reshape(-1, n_rows, acted.shape[1])[
+            :, self._rows
         ]
 
     def _read_scores(self) -> tuple[AnyArray, dict[str, AnyArray]]:
@@ -157,9 +193,7 @@ class RoleScorer(Observer[list[RoleGameResult]]):
         return newborns
 
 
-def split_batches(
-    games: Sequence[RoleGame], chunk_size: int, jobs: int
-) -> list[Sequence[RoleGame]]:
+def split_batches(games: Sequence[T], chunk_size: int, jobs: int) -> list[Sequence[T]]:
     """Split games into batches of nearly equal size, the same number of batches per worker.
 
     Games are dealt out in turn, so that the long games of one episode are shared by all batches.
@@ -191,14 +225,16 @@ def games_task(
         games: Their episodes and teams.
     """
     domain, world = environment.domain, environment.world.build()
-    teams = np.array([game.teams for game in games], dtype=np.int64)
+    size = domain.initial_team_size(world)
+    fitted = [[fit_team(team, size) for team in game.teams] for game in games]
+    teams = np.array(fitted, dtype=np.int64)
     used = used_role_ids(games)
     rows = {role_id: row for row, role_id in enumerate([*used, IDLE_ROLE])}
     rows[BASELINE_ROLE] = domain.baseline_member
     members: Ints = np.zeros((len(games), world.spec.rows), dtype=np.int64)
-    founders = domain.team_rows(world)[:, : domain.initial_team_size(world)].ravel()
+    founders = domain.team_rows(world)[:, :size].ravel()
     members[:, founders] = [[rows[int(i)] for i in game] for game in teams.reshape(len(games), -1)]
-    played = role_tables([catalog.roles[i] for i in used])._asdict()
+    played = role_tables([catalog.roles[i] for i in used], catalog)._asdict()
     tables = {name: np.pad(table, ((0, 1), (0, 0))) for name, table in played.items()}
     tables["behaviors"][-1] = -1  # the idle role
     policy = ResolvedPolicy(environment.policy_path, environment.policy_settings, tables)
@@ -208,9 +244,29 @@ def games_task(
     )
 
 
+def fit_team(roles: Sequence[int], n_agents: int) -> tuple[int, ...]:
+    """Return a team of another size with the same roles in about the same proportions.
+
+    >>> fit_team((0, 0, 1, 2), 2), fit_team((0, 0, 1, 2), 6)
+    ((0, 1), (0, 0, 0, 1, 1, 2))
+
+    Args:
+        roles: Role id of each agent, sorted.
+        n_agents: Agents of the new team.
+    """
+    return tuple(roles[i * len(roles) // n_agents] for i in range(n_agents))
+
+
 def used_role_ids(games: Sequence[RoleGame]) -> list[int]:
     """Return the ids of all roles in some games, in the order of their rows in the policy."""
     return sorted({role for game in games for team in game.teams for role in team if role >= 0})
+
+
+def ticks_by_behavior(result: RoleGameResult, agent: int) -> dict[int, int] | None:
+    """Return the ticks in which each behavior of an agent acted; None if they are not known."""
+    if result.acted is None:
+        return None
+    return {i: int(ticks) for i, ticks in enumerate(result.acted[agent].tolist()) if ticks > 0}
 
 
 class GameScores(NamedTuple):
@@ -238,6 +294,31 @@ def score_game(domain: RoleDomain, result: RoleGameResult, team_weight: float) -
     contributions = relative_contributions(result.agent_counters, domain.contribution_weights)
     won = find_winners(result.side_scores)[:, 0]
     return GameScores(blend_scores(team, contributions, team_weight), tuple(bool(w) for w in won))
+
+
+def blend_with_deeds(
+    domain: RoleDomain,
+    result: RoleGameResult,
+    contributions: Sequence[float],
+    config: EvolutionConfig,
+) -> GameScores:
+    """Return every agent's score: what its role contributes, blended with its own counters.
+
+    Agents that were born during the game have no contribution; their score is the team's share,
+    blended in the same way.
+
+    Args:
+        domain: The role domain, with the weights of counters.
+        result: Result of the game.
+        contributions: Contribution of each initial agent's role, from 0 to 1.
+        config: `team_weight` is the weight of the contribution.
+    """
+    shares = score_game(domain, result, 1.0)
+    deeds = relative_contributions(result.agent_counters, domain.contribution_weights)
+    team_part = shares.scores.copy()
+    team_part[:, : len(contributions)] = contributions
+    scores = config.team_weight * team_part + (1.0 - config.team_weight) * deeds
+    return GameScores(scores.clip(0.0, 1.0), shares.won)
 
 
 def agent_records(game_scores: GameScores, roles: Sequence[int]) -> list[list[AgentScore]]:

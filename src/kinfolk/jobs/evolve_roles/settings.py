@@ -2,13 +2,44 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from itertools import product
 from typing import Annotated, Any, Literal
 
-from kinfolk.core.settings import Flag, merge_settings, setting
+from pydantic import field_validator
+
+from kinfolk.core.errors import require
+from kinfolk.core.settings import Flag, merge_settings, parse_value, setting
 from kinfolk.jobs.evolve_roles.games import RoleEnvironment
 from kinfolk.play.settings import WorldSelection
 from kinfolk.play.task import WorldRef
 from kinfolk.roles.model import EvolutionConfig
+
+JOB_EVOLUTION = EvolutionConfig(
+    team_weight=1.0,
+    selection_pressure=4.0,
+    exploration_chance=0.0,
+    recombination_chance=0.2,
+    reorder_chance=0.3,
+    insertion_chance=0.15,
+    deletion_chance=0.1,
+    parameter_rate=0.4,
+    guard_rate=0.15,
+    weight_rate=0.05,
+    switch_chance=0.05,
+)
+
+_LIVE_GAMES = 10  # per generation, as in the design note
+
+
+def combine_values(varied: Mapping[str, str]) -> list[dict[str, Any]]:
+    """Return every combination of the values of some settings, each listed behind commas.
+
+    >>> combine_values({"agents": "6,8", "preset": "arena"})
+    [{'agents': 6, 'preset': 'arena'}, {'agents': 8, 'preset': 'arena'}]
+    """
+    values = [[parse_value(word) for word in text.split(",")] for text in varied.values()]
+    return [dict(zip(varied, chosen, strict=True)) for chosen in product(*values)]
 
 
 class EvolveRoles(WorldSelection):
@@ -21,21 +52,43 @@ class EvolveRoles(WorldSelection):
     catalog: str | None = setting(
         None, "Import path of a function that makes a role catalog of your own."
     )
-    generations: int = setting(30, "Number of generations.", ge=1)
-    games_per_generation: int = setting(
-        100, "Games per generation over all teams, the seeded one included.", ge=2
+    generations: int = setting(50, "Number of generations.", ge=1)
+    games_per_generation: int | None = setting(
+        None,
+        "Most games of a generation; by default 10 live, else all of n_teams and racing.",
+        ge=1,
     )
-    population: int = setting(16, "Roles in the pool.", ge=2)
-    n_teams: int = setting(24, "Teams that compete in a generation.", ge=1)
+    n_teams: int = setting(24, "Most teams that begin the race of a generation.", ge=2)
+    racing: tuple[int, ...] = setting(
+        (2, 2, 4),
+        "Games per team in each stage of the race; after a stage the better half goes on.",
+        min_length=1,
+    )
     survivors: int = setting(6, "Teams that survive into the next generation.", ge=1)
+    population: int = setting(24, "Roles in the pool.", ge=2)
+    recent_generations: int = setting(
+        8, "Generations whose games tell what roles contribute.", ge=1
+    )
     role_counts: Literal["fixed", "free"] = setting(
-        "fixed", "fixed: the number of agents per role type stays as seeded; free: it evolves too."
+        "free", "free: the number of agents per role type evolves too; fixed: it stays as seeded."
+    )
+    vary: dict[str, str] = setting(
+        {},
+        "World settings that vary from episode to episode, as NAME=V1,V2: preset, agents and others.",
+    )
+    held_out: dict[str, str] = setting(
+        {},
+        "World settings, written as for vary, on which only the champion is evaluated.",
     )
     trigger: Literal["cadence", "temple"] = setting(
         "cadence", "When roles evolve: between games (cadence), or at births in the temple."
     )
+    live: bool = setting(
+        False,
+        "Play one game after another; agents draw roles by fitness, which every game changes.",
+    )
     evolution: EvolutionConfig = setting(
-        EvolutionConfig(fitness_alpha=0.05), "How roles are sampled, varied, scored and named."
+        JOB_EVOLUTION, "How roles are sampled, varied, scored and named."
     )
     score_step: int | None = setting(
         None, "Tick at which a game is scored in addition to its end.", ge=1
@@ -48,22 +101,57 @@ class EvolveRoles(WorldSelection):
     eval_games: int = setting(
         100, "Held-out games that compare the champion with the baselines.", ge=2
     )
-    control: Literal["none", "shuffled"] = setting(
+    control: Literal["none", "shuffled", "uniform"] = setting(
         "none",
-        "Control experiment; shuffled: teams get the scores of others, so nothing can improve.",
+        "Control: teams get the scores of others (shuffled), or fitness has no effect (uniform).",
     )
     replay_every: int = setting(10, "Generations between two recorded games; 0 records none.", ge=0)
     chunk_size: int = setting(64, "Games per task; changes no result.", ge=1)
 
+    @field_validator("evolution", mode="before")
+    @classmethod
+    def _merge_evolution(cls, evolution: Any) -> Any:
+        """Complete a table of some fields with the defaults of the job, not those of the note."""
+        if isinstance(evolution, Mapping):
+            return {**JOB_EVOLUTION.model_dump(), **evolution}
+        return evolution
+
+    @field_validator("racing")
+    @classmethod
+    def _check_racing(cls, racing: tuple[int, ...]) -> tuple[int, ...]:
+        """Raise SettingsError unless every stage has games."""
+        fewest = f"EvolveRoles.racing must give at least 1 game per stage, not {min(racing)}."
+        require(min(racing) >= 1, fewest)
+        return racing
+
     @property
     def environment(self) -> RoleEnvironment:
-        """The world, the policy and the scoring of all games."""
-        is_temple = self.trigger == "temple"
-        rules, policy = self.world_settings, self.policy_kwargs
+        """The world, the policy and the scoring of games, without what varies."""
+        return self._make_environment({})
+
+    @property
+    def environments(self) -> list[RoleEnvironment]:
+        """The environments of the episodes, in turn: every combination of what varies."""
+        return [self._make_environment(changes) for changes in combine_values(self.vary)]
+
+    @property
+    def held_out_environments(self) -> dict[str, RoleEnvironment]:
+        """The environments that only the champion is evaluated on, by description."""
+        combined = combine_values(self.held_out) if self.held_out else []
+        return {
+            ", ".join(f"{n} {v}" for n, v in changes.items()): self._make_environment(changes)
+            for changes in combined
+        }
+
+    def _make_environment(self, changes: Mapping[str, Any]) -> RoleEnvironment:
+        """Return the environment of all games, with some settings of the world changed."""
+        rules = dict(changes)
+        preset = rules.pop("preset", self.preset)
+        is_temple, policy = self.trigger == "temple", self.policy_kwargs
         if is_temple:
-            rules = merge_settings(rules, {"temple": True})
+            rules["temple"] = True
             policy["evolution"] = self.config.model_dump()
-        world = WorldRef(self.world, self.preset, rules)
+        world = WorldRef(self.world, preset, merge_settings(self.world_settings, rules))
         return RoleEnvironment(world, policy, self.score_step, is_temple)
 
     def records_replay_after(self, generation: int) -> bool:
@@ -83,10 +171,40 @@ class EvolveRoles(WorldSelection):
     @property
     def config(self) -> EvolutionConfig:
         """Settings of the evolution operators, with the population size of the run."""
-        return self.evolution.model_copy(update={"generated_role_count": self.population})
+        changes: dict[str, Any] = {"generated_role_count": self.population}
+        if self.control == "uniform":
+            changes["selection"] = "uniform"
+        return self.evolution.model_copy(update=changes)
 
     @property
-    def generation_size(self) -> tuple[int, int]:
-        """Number of teams besides the seeded one, and number of episodes that each team plays."""
-        episodes = max(1, self.games_per_generation // (self.n_teams + 1))
-        return max(1, self.games_per_generation // episodes - 1), episodes
+    def live_games(self) -> int:
+        """Games of a generation of a live evolution."""
+        return _LIVE_GAMES if self.games_per_generation is None else self.games_per_generation
+
+    @property
+    def race_games(self) -> int:
+        """Games of a generation: those of the race, and the seeded team's in its first stage."""
+        return self._count_race_games(self.racing_teams)
+
+    @property
+    def racing_teams(self) -> int:
+        """Teams that begin a race: as many as the games of a generation suffice for, at least 2."""
+        if self.games_per_generation is None:
+            return self.n_teams
+        numbers = range(self.n_teams, 2, -1)
+        fits = (n for n in numbers if self._count_race_games(n) <= self.games_per_generation)
+        return next(fits, 2)
+
+    @property
+    def race_sizes(self) -> list[tuple[int, int]]:
+        """Teams and games per team of each stage of a race, apart from the seeded team."""
+        return self._list_stages(self.racing_teams)
+
+    def _list_stages(self, n_teams: int) -> list[tuple[int, int]]:
+        """Return teams and games per team of each stage of a race that `n_teams` begin."""
+        sizes = [max(n_teams >> stage, 2) for stage in range(len(self.racing))]
+        return list(zip(sizes, self.racing, strict=True))
+
+    def _count_race_games(self, n_teams: int) -> int:
+        """Return the games of a race that `n_teams` begin, with those of the seeded team."""
+        return sum(size * games for size, games in self._list_stages(n_teams)) + self.racing[0]

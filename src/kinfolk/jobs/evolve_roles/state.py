@@ -1,10 +1,9 @@
-"""State of role evolution (coordinator, teams, champion) and its snapshots and files."""
+"""State of role evolution (coordinator, best teams, recent games), its snapshots and its files."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
-from typing import NamedTuple
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -12,25 +11,25 @@ from kinfolk.core.events import FileChunk, Snapshot
 from kinfolk.core.random import fold_in, seed_key
 from kinfolk.engines.base import Engine
 from kinfolk.jobs.evolve_roles.games import (
-    BirthRecord,
-    GameScores,
+    RoleEnvironment,
     RoleGame,
     RoleGameResult,
     games_task,
     split_batches,
 )
+from kinfolk.jobs.evolve_roles.seeded import seeded_roles, seeded_team
 from kinfolk.jobs.evolve_roles.settings import EvolveRoles
 from kinfolk.play.task import run_task
 from kinfolk.policies.build import ResolvedPolicy
-from kinfolk.policies.role_domain import RoleDomain
-from kinfolk.roles.catalog import RoleCatalog, map_role_to_vibe
+from kinfolk.roles.catalog import RoleCatalog
+from kinfolk.roles.contribution import Contributions, ScoredGame, estimate_contributions
 from kinfolk.roles.coordinator import EvolutionaryRoleCoordinator
-from kinfolk.roles.fitness import AgentScore
-from kinfolk.roles.history import HistoryWriter, RoleHistory, parse_history, restore_history
-from kinfolk.roles.model import EvolutionConfig, RoleDef
+from kinfolk.roles.history import HistoryWriter, parse_history, restore_history
+from kinfolk.roles.history_schema import RoleHistory
+from kinfolk.roles.model import EvolutionConfig
 from kinfolk.roles.operators import sample_role
 from kinfolk.roles.program import role_tables
-from kinfolk.roles.teams import MayReplace, TeamComposition, allow_any, next_teams, rank_teams
+from kinfolk.roles.teams import MayReplace, TeamComposition, TeamProposer, allow_any
 from kinfolk.store.arrays import BEST, PolicyFile, make_policy_chunk
 
 HISTORY_FILE = "role_history.json"
@@ -40,76 +39,97 @@ _TEAMS_BRANCH, _SAMPLE_BRANCH = 100, 101  # of the run's key; the coordinator ha
 
 @dataclass
 class RoleEvolutionState:
-    """A population of roles and one of teams, between two generations.
+    """State of role evolution between two generations.
 
     Args:
         settings: Settings of the evolution.
         coordinator: Holds the pool of roles, their catalog and their scores.
-        seeded_team: The seeded team, which never changes.
-        teams: Teams of the next generation.
+        seeded_roles: Role ids of the seeded team, with which all others are compared.
+        teams: The best teams so far, best first.
         champion: Role ids of the best team of the last generation.
-        may_replace: Whether a role may replace another in crossover of teams.
+        recent: Games of the last generations, which tell what roles contribute.
+        contributions: What they tell.
+        seeded_scores: Scores of the seeded team in all generations: their sum and their number.
+        may_replace: Whether a role may replace another in a team.
     """
 
     settings: EvolveRoles
     coordinator: EvolutionaryRoleCoordinator
-    seeded_team: TeamComposition
+    seeded_roles: tuple[int, ...]
     teams: list[TeamComposition]
     champion: tuple[int, ...]
+    recent: list[list[ScoredGame]] = field(default_factory=list)
+    contributions: Contributions = field(default_factory=Contributions)
+    seeded_scores: tuple[float, int] = (0.0, 0)
     may_replace: MayReplace = allow_any
     _writer: HistoryWriter = field(default_factory=HistoryWriter)
-
-    @property
-    def seeded_roles(self) -> tuple[int, ...]:
-        """Role ids of the seeded team, with which all others are compared."""
-        return self.seeded_team.roles
 
     @property
     def catalog(self) -> RoleCatalog:
         """Catalog of all behaviors and roles."""
         return self.coordinator.catalog
 
-    def evolve_teams(self, n_teams: int, survivors: int, breed: bool) -> None:
-        """Replace the teams by survivors and offspring, in which new roles are tried.
+    def estimate_contributions(self, further: Sequence[ScoredGame] = ()) -> Contributions:
+        """Estimate what roles and teams contribute from recent games and some further ones."""
+        games = [game for generation in self.recent for game in generation]
+        games += further
+        return estimate_contributions(games, self.catalog.roles) if games else Contributions()
 
-        Args:
-            n_teams: Number of teams.
-            survivors: Teams that survive unchanged.
-            breed: Whether teams are recombined and mutated.
-        """
+    def propose_teams(self, n_teams: int) -> list[TeamComposition]:
+        """Return new teams, in which all roles that have not played have a place."""
         coordinator, generation = self.coordinator, self.coordinator.generation
-        pool = [self.catalog.roles[i] for i in coordinator.pool]
-        new = [r.id for r in pool if r.generation == generation and r.origin != "manual"]
+        pool = coordinator.pool
+        new = [i for i in pool if self.catalog.roles[i].own_games == 0]
         key = fold_in(fold_in(seed_key(coordinator.seed), _TEAMS_BRANCH), generation)
-        self.teams = next_teams(
-            coordinator, self.teams, n_teams, survivors, new, breed, key, self.may_replace
+        proposer = TeamProposer(
+            self.catalog, pool, self.teams, coordinator.config, self.contributions, self.may_replace
         )
+        return proposer.propose(n_teams, new, key)
 
     def history_text(self) -> str:
         """Return the text of the role history file."""
         counts = {name: getattr(self.coordinator, name) for name in ("generation", "seed", "games")}
-        return self._writer.format(self.catalog, **counts, teams=rank_teams(self.teams))
+        return self._writer.format(self.catalog, **counts, teams=self.teams)
 
     def play_games(
-        self, engine: Engine, seed: int, games: Sequence[RoleGame]
+        self,
+        engine: Engine,
+        seed: int,
+        games: Sequence[RoleGame],
+        catalog: RoleCatalog | None = None,
+        environments: Sequence[RoleEnvironment] | None = None,
     ) -> list[RoleGameResult]:
         """Play games on an engine, and return their results in the order of the games.
+
+        Episodes take the environments in turn.
 
         Args:
             engine: Engine that plays the games.
             seed: Random seed of all games.
             games: Episode and teams of each game.
+            catalog: Catalog with the roles of the teams; by default that of the evolution.
+            environments: World, policy and scoring; by default those of the settings.
         """
-        parts = split_batches(games, self.settings.chunk_size, engine.jobs)
-        environment, catalog = self.settings.environment, self.catalog
-        tasks = (games_task(environment, catalog, seed, part) for part in parts)
-        played = [result.observed for result in engine.map(run_task, tasks)]
-        return [played[i % len(parts)][i // len(parts)] for i in range(len(games))]
+        known, chunk = catalog or self.catalog, self.settings.chunk_size
+        environments = environments or self.settings.environments
+        numbers: list[list[int]] = []  # indices of the games of each task
+        tasks = []
+        for turn, environment in enumerate(environments):
+            in_turn = [
+                i for i, game in enumerate(games) if game.episode % len(environments) == turn
+            ]
+            for part in split_batches(in_turn, chunk, engine.jobs) if in_turn else []:
+                numbers.append(list(part))
+                tasks.append(games_task(environment, known, seed, [games[i] for i in part]))
+        results: dict[int, RoleGameResult] = {}
+        for part, played in zip(numbers, engine.map(run_task, tasks), strict=True):
+            results |= dict(zip(part, played.observed, strict=True))
+        return [results[i] for i in range(len(games))]
 
     def team_policy(self, roles: Sequence[int]) -> ResolvedPolicy:
         """Return the policy of a team with these role ids; it needs no catalog to play."""
         used = list(dict.fromkeys(roles))
-        tables = role_tables([self.catalog.roles[i] for i in used])._asdict()
+        tables = role_tables([self.catalog.roles[i] for i in used], self.catalog)._asdict()
         settings = {"roles": [used.index(role) for role in roles], **self.settings.policy_kwargs}
         return ResolvedPolicy(self.settings.environment.domain.team_policy_class, settings, tables)
 
@@ -129,77 +149,33 @@ class RoleEvolutionState:
             "hybrids": coordinator.n_hybrids,
             "pool": list(coordinator.pool),
             "pending": list(coordinator.pending),
-            "seeded_team": asdict(self.seeded_team),
+            "assignments": {str(a): role for a, role in coordinator.assignments.items()},
+            "games_this_generation": coordinator.games_this_generation,
             "champion": list(self.champion),
-            "teams": [asdict(team) for team in self.teams],
+            "seeded_scores": list(self.seeded_scores),
         }
-        previous = {"shares": dict(shares)}
+        games = [(i, game) for i, generation in enumerate(self.recent) for game in generation]
         return Snapshot(
             step=done,
-            arrays={"history": np.frombuffer(self.history_text().encode(), dtype=np.uint8)},
-            notes={"done": done, "evolution": evolution, "previous_generation": previous},
+            arrays={
+                "history": np.frombuffer(self.history_text().encode(), dtype=np.uint8),
+                "recent_generations": np.array([i for i, _ in games], dtype=np.int64),
+                "recent_episodes": np.array([game.episode for _, game in games], dtype=np.int64),
+                "recent_roles": np.array([game.roles for _, game in games], dtype=np.int64),
+                "recent_scores": np.array([game.score for _, game in games]),
+            },
+            notes={"done": done, "evolution": evolution, "previous_shares": dict(shares)},
         )
 
 
-def seeded_team(domain: RoleDomain, catalog: RoleCatalog, n_agents: int) -> tuple[int, ...]:
-    """Return the role ids of a seeded team, sorted.
-
-    Args:
-        domain: Role domain of the world, which lists the seeded roles.
-        catalog: Catalog that holds the roles.
-        n_agents: Number of agents of the team.
-    """
-    names = [domain.seeded_roles[agent % len(domain.seeded_roles)] for agent in range(n_agents)]
-    return tuple(sorted(catalog.role(name).id for name in names))
-
-
-def seeded_roles(domain: RoleDomain, catalog: RoleCatalog) -> list[RoleDef]:
-    """Return the seeded roles that are in a catalog; one made by a user may lack some."""
-    known = {role.name for role in catalog.roles}
-    return [catalog.role(name) for name in dict.fromkeys(domain.seeded_roles) if name in known]
-
-
-def reduce_to_vibes(
-    domain: RoleDomain, catalog: RoleCatalog, team: Sequence[int]
-) -> tuple[int, ...]:
-    """Return a control team in which each role is replaced by the seeded role with the same vibe.
-
-    What the given team scores above the control team is due to the evolved programs of its roles.
-    In cogames-agents evolved teams were played in this reduced form.
-
-    Args:
-        domain: Role domain of the world, which lists the seeded roles.
-        catalog: Catalog that holds the roles.
-        team: Role id of each agent of the given team.
-
-    Returns:
-        Role ids, sorted as in every team, so that equal compositions play equal games.
-    """
-    return tuple(sorted(assign_vibe_roles(domain, catalog, team)))
-
-
-def assign_vibe_roles(
-    domain: RoleDomain, catalog: RoleCatalog, team: Sequence[int]
-) -> tuple[int, ...]:
-    """Return a seeded role id for each agent: one with the vibe of the agent's role.
-
-    Seeded roles with the same vibe are dealt out in the order of the seeded team. An agent whose
-    vibe no seeded role has gets the last seeded role.
-
-    Args:
-        domain: Role domain of the world, which lists the seeded roles.
-        catalog: Catalog that holds the roles.
-        team: Role id of each agent.
-    """
-    seeded, others = seeded_team(domain, catalog, len(team)), seeded_roles(domain, catalog)
-    by_vibe: dict[str, list[int]] = {}
-    for i in (*seeded, *(role.id for role in others if role.id not in seeded)):
-        by_vibe.setdefault(map_role_to_vibe(catalog, catalog.roles[i]), []).append(i)
-    assigned = []
-    for i in team:
-        candidates = by_vibe.get(map_role_to_vibe(catalog, catalog.roles[i]), [others[-1].id])
-        assigned.append(candidates.pop(0) if len(candidates) > 1 else candidates[0])
-    return tuple(assigned)
+def read_recent_games(snapshot: Snapshot) -> list[list[ScoredGame]]:
+    """Return the recent games of a snapshot, by generation."""
+    arrays = snapshot.arrays
+    recent: dict[int, list[ScoredGame]] = {}
+    names = ("recent_generations", "recent_episodes", "recent_roles", "recent_scores")
+    for number, episode, roles, score in zip(*(arrays[n].tolist() for n in names), strict=True):
+        recent.setdefault(number, []).append(ScoredGame(episode, tuple(roles), score))
+    return list(recent.values())
 
 
 def initial_state(settings: EvolveRoles, catalog: RoleCatalog, n_agents: int) -> RoleEvolutionState:
@@ -228,9 +204,13 @@ def initial_state(settings: EvolveRoles, catalog: RoleCatalog, n_agents: int) ->
         key = fold_in(seed_key(seed), _SAMPLE_BRANCH)
         for number in range(config.generated_role_count - len(coordinator.pool)):
             coordinator.add_to_pool(sample_role(catalog, fold_in(key, number), config))
-    seeded = TeamComposition(seeded_team(domain, catalog, n_agents))
-    fitting = [TeamComposition(t.roles, t.fitness) for t in teams if len(t.roles) == n_agents]
-    return RoleEvolutionState(settings, coordinator, seeded, fitting or [seeded], seeded.roles)
+    seeded = seeded_team(domain, catalog, n_agents)
+    living = set(coordinator.pool)
+    fitting = [t for t in teams if len(t.roles) == n_agents and set(t.roles) <= living]
+    if not fitting:
+        fitting = [TeamComposition(seeded)]
+        coordinator.revive(seeded)
+    return RoleEvolutionState(settings, coordinator, seeded, fitting, seeded)
 
 
 def state_from_snapshot(
@@ -250,11 +230,17 @@ def state_from_snapshot(
     coordinator.wins, coordinator.n_hybrids = notes["wins"], notes["hybrids"]
     coordinator.pool = list(notes["pool"])
     coordinator.pending.extend(notes["pending"])
-    seeded, *teams = [
-        TeamComposition(**{**entry, "roles": tuple(entry["roles"])})
-        for entry in (notes["seeded_team"], *notes["teams"])
-    ]
-    return RoleEvolutionState(settings, coordinator, seeded, teams, tuple(notes["champion"]))
+    coordinator.assignments = {int(a): int(role) for a, role in notes["assignments"].items()}
+    coordinator.games_this_generation = notes["games_this_generation"]
+    seeded = seeded_team(settings.environment.domain, catalog, n_agents)
+    teams = [TeamComposition(**dict(entry)) for entry in history.teams]
+    total, n_games = notes["seeded_scores"]
+    state = RoleEvolutionState(
+        settings, coordinator, seeded, teams, tuple(notes["champion"]),
+        read_recent_games(snapshot), seeded_scores=(total, n_games),
+    )  # fmt: skip
+    state.contributions = state.estimate_contributions()
+    return state
 
 
 def _restore_coordinator(
@@ -273,43 +259,3 @@ def _restore_coordinator(
     restored = EvolutionaryRoleCoordinator(n_agents, catalog, config=config, seed=seed, pool=pool)
     restored.generation, restored.games = history.generation, history.games
     return restored
-
-
-class GameBirths(NamedTuple):
-    """A game in which agents may have been born, with its scores."""
-
-    roles: tuple[int, ...]  # of the founders
-    newborns: tuple[BirthRecord, ...]
-    scores: GameScores
-
-
-def add_hybrids(
-    coordinator: EvolutionaryRoleCoordinator, games: Sequence[GameBirths]
-) -> list[RoleDef]:
-    """Add the best hybrids of a generation's games to the pool, with the score of their game.
-
-    Hundreds are born per generation. At most half as many as the pool holds are added, the best by
-    score, earlier ones first among equals. The others are discarded.
-    """
-    born = [
-        (-float(game.scores.scores[-1, newborn.agent]), number, birth)
-        for number, game in enumerate(games)
-        for birth, newborn in enumerate(game.newborns)
-    ]
-    n_added = max(1, coordinator.config.generated_role_count // 2)
-    chosen = {(number, birth) for _, number, birth in sorted(born)[:n_added]}
-    added = []
-    for number, game in enumerate(games):
-        role_of: dict[int, tuple[int, ...]] = {i: (role,) for i, role in enumerate(game.roles)}
-        for birth, newborn in enumerate(game.newborns):
-            agent = newborn.agent
-            parents = tuple(dict.fromkeys(i for p in newborn.parents for i in role_of[p]))[:2]
-            role_of[agent] = parents
-            if (number, birth) in chosen:
-                hybrid = RoleDef(newborn.tiers, origin="hybrid", parents=parents)
-                role = coordinator.add_to_pool(hybrid)
-                role_of[agent] = (role.id,)
-                score = float(game.scores.scores[-1, agent])
-                coordinator.score_game([AgentScore(role.id, score, game.scores.won[-1])])
-                added.append(role)
-    return added

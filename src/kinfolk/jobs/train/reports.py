@@ -11,8 +11,14 @@ import numpy as np
 
 from kinfolk.core.events import Event, TimingEvent
 from kinfolk.engines.base import Engine
+from kinfolk.evaluation.metrics import metric_values
 from kinfolk.evaluation.rollout import evaluation_task, run_evaluation
-from kinfolk.evaluation.statistics import EvaluationSummary, summarize_episodes, win_shares
+from kinfolk.evaluation.statistics import (
+    EvaluationSummary,
+    estimate_finite,
+    summarize_episodes,
+    win_shares,
+)
 from kinfolk.jobs.train.settings import Train
 from kinfolk.jobs.train.state import TrainingState
 from kinfolk.play.results import EpisodeResult, concatenate_columns
@@ -50,7 +56,7 @@ class EvaluationDone(Event):
 
     kind: ClassVar[str] = "evaluation_done"
     update: int
-    score: float
+    score: float | None  # None if the metric of the evaluation applies to no episode
     is_best: bool
     length: Any
     returns: dict[str, Any]
@@ -182,18 +188,18 @@ def evaluate_policies(state: TrainingState, engine: Engine) -> EvaluationDone:
     """
     evaluation = state.settings.evaluation
     policies = state.policies() | _resolve_all(evaluation.slots)
-    summary = _play_evaluation(state.settings, policies, engine)
+    summary, score = _play_evaluation(state.settings, policies, engine)
     for name, slots in evaluation.baselines.items():
         if name not in state.baselines:
-            base = _play_evaluation(state.settings, policies | _resolve_all(slots), engine)
+            team = policies | _resolve_all(slots)
+            base, base_score = _play_evaluation(state.settings, team, engine)
             state.baselines[name] = {
                 "length": base.ticks,
                 "returns": base.returns,
-                "score": _summary_score(base, state.settings),
+                "score": base_score,
                 "metrics": base.metrics,
             }
-    score = _summary_score(summary, state.settings)
-    is_best = state.best is None or score > state.best
+    is_best = score is not None and (state.best is None or score > state.best)
     if is_best:
         state.best, state.best_step, state.evals_since_best = score, state.steps, 0
     else:
@@ -224,8 +230,10 @@ def _summary_score(summary: EvaluationSummary, settings: Train) -> float:
     return float(np.mean([estimate.mean for estimate in trained if estimate is not None]))
 
 
-def _play_evaluation(settings: Train, policies: Policies, engine: Engine) -> EvaluationSummary:
-    """Play the evaluation episodes with a team and summarise them.
+def _play_evaluation(
+    settings: Train, policies: Policies, engine: Engine
+) -> tuple[EvaluationSummary, float | None]:
+    """Play the evaluation episodes with a team, summarise them and score the team.
 
     Args:
         settings: Settings of the training.
@@ -244,7 +252,12 @@ def _play_evaluation(settings: Train, policies: Policies, engine: Engine) -> Eva
         for chunk in chunks
     )
     played = concatenate_columns(result.episodes for result in engine.map(run_evaluation, tasks))
-    return summarize_episodes(played, list(policies), partial(compute_world_metrics, world))
+    summary = summarize_episodes(played, list(policies), partial(compute_world_metrics, world))
+    if evaluation.metric is None:
+        return summary, _summary_score(summary, settings)
+    trained = [slot.id for slot in settings.slots if slot.trainable]
+    estimate = estimate_finite(metric_values(evaluation.metric, world, played, trained))
+    return summary, None if estimate is None else estimate.mean
 
 
 def _make_greedy(policy: ResolvedPolicy) -> ResolvedPolicy:

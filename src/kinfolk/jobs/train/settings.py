@@ -44,6 +44,10 @@ class EvalSettings(Settings):
     every: int = setting(0, "Updates between two evaluations; 0 for none.", ge=0)
     episodes: int = setting(20, "Episodes per evaluation.", ge=1)
     seed: int = setting(1_000_003, "Random seed of the evaluation episodes.", ge=0)
+    metric: str | None = setting(
+        None,
+        "Metric that chooses the best checkpoint, see `kinfolk metrics`; none: `score`.",
+    )
     greedy: bool = setting(False, "Nets take their most likely action instead of sampling.")
     slots: dict[str, str] = setting({}, "Policies of slots that differ from those in training.")
     agent_slot_map: dict[str, Any] | tuple[Any, ...] | None = setting(
@@ -109,6 +113,11 @@ class Train(EpisodeSettings):
             SettingsError: Something does not fit; the message says what to change.
         """
         self.require_trainable()
+        require(
+            self.evaluation.metric is None or self.evaluation.every > 0,
+            "evaluation.metric chooses the best checkpoint at evaluations; set evaluation.every to have "
+            "some.",
+        )
         self._check_shared_nets()
         profiles = LossProfiles(self.loss_profiles)
         for slot in self.slots:

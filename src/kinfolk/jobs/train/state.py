@@ -8,6 +8,7 @@ from typing import Any
 from kinfolk.core.arrays import AnyArray, Arrays
 from kinfolk.core.errors import SettingsError
 from kinfolk.core.events import Snapshot
+from kinfolk.evaluation.metrics import check_metric
 from kinfolk.jobs.train.settings import Train
 from kinfolk.play.results import EpisodeResult
 from kinfolk.play.slots import PolicySlot, SlotRegistry
@@ -32,6 +33,8 @@ def build_plan(settings: Train) -> RolloutTask[Experience]:
     Raises:
         UsageError: A policy is missing, or is not trainable though its slot is.
     """
+    if settings.evaluation.metric is not None:
+        check_metric(settings.evaluation.metric, settings.world_ref)
     owners = {slot.id: settings.net_owner(slot) for slot in settings.slots}
     nets = {o.id: _resolve_policy(o, settings) for name, o in owners.items() if o.id == name}
     resolved = {name: nets[owner.id] for name, owner in owners.items()}
@@ -53,6 +56,7 @@ def build_plan(settings: Train) -> RolloutTask[Experience]:
             bootstrap_early_ends=settings.ppo.bootstrap_early_ends,
             pool_slot=None if pool is None else pool.slot,
             batch_invariant=settings.needs_batch_invariance,
+            noise_correlation=settings.ppo.noise_correlation,
         ),
     )
 

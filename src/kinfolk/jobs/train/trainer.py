@@ -37,7 +37,7 @@ from kinfolk.training.profiles import LossProfiles
 _UPDATE_BRANCH = 5  # the branch of the seed's key from which minibatches are shuffled
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Rollout:
     """Experience of all slots between two updates.
 
@@ -58,6 +58,10 @@ class Rollout:
     def n_rows(self) -> int:
         """Number of rows of trainable slots, the steps by which the training advances."""
         return sum(int(rows["is_trainable_agent"].sum()) for rows in self.slots.values())
+
+    def __repr__(self) -> str:
+        rows = ", ".join(f"{name}: {len(rows['slot_id'])}" for name, rows in self.slots.items())
+        return f"Rollout(rows by slot: {rows}; episodes ended: {len(self.episodes)})"
 
 
 class TrainingLoop:
@@ -159,6 +163,12 @@ class TrainingLoop:
             best_step=state.best_step,
             weights={name: policy.sha256 for name, policy in state.policies().items()},
         )
+
+    def __repr__(self) -> str:
+        settings, steps = self.settings, self.state.steps
+        slots = ", ".join(settings.slot_ids)
+        kind = type(self).__name__
+        return f"{kind}({settings.world}, slots: {slots}, step {steps:,} of {settings.steps:,})"
 
     def __iter__(self) -> Iterator[Event]:
         return (item for item in self.run() if isinstance(item, Event))

@@ -37,6 +37,14 @@ LOG_FIELDS = 4  # kind, uid, other, value
 BIRTH, DEATH, MEAL, BITE = 0, 1, 2, 3
 EVENT_KINDS = ("birth", "death", "meal", "bite")
 COUNTERS = ("births", "deaths", "blocked", "grown", "spent", "lost")
+METRIC_DEFINITIONS = {  # unit and definition of each counter
+    "births": ("agents", "births"),
+    "deaths": ("agents", "deaths"),
+    "blocked": ("events", "births for which there was no room"),
+    "grown": ("energy", "energy of the meals that grew"),
+    "spent": ("energy", "energy that living cost"),
+    "lost": ("energy", "energy of the dead"),
+}
 
 
 class ProbeState(NamedTuple):

@@ -11,7 +11,7 @@ from kinfolk.core.arrays import Arrays, Bytes, Floats, Ints
 from kinfolk.core.errors import require
 from kinfolk.testing.probe import rules, state
 from kinfolk.testing.probe.observe import VIEW_RADIUS, build_spec, write_observations
-from kinfolk.testing.probe.state import Probe, empty_state
+from kinfolk.testing.probe.state import METRIC_DEFINITIONS, Probe, empty_state
 from kinfolk.worlds.base import (
     BatchedWorld,
     WorldEvent,
@@ -37,6 +37,7 @@ class ProbeWorld(BatchedWorld):
     """
 
     settings_type = Probe
+    metric_definitions = METRIC_DEFINITIONS
 
     def __init__(self, settings: Probe, n_worlds: int = 1) -> None:
         founders = settings.grazers + settings.hunters

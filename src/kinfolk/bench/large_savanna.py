@@ -1,0 +1,146 @@
+"""Measure savannas of up to a million agents, and the adapter to PettingZoo."""
+
+from __future__ import annotations
+
+import time
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from kinfolk.bench.worlds import savanna_settings
+from kinfolk.worlds import build_world
+from kinfolk.worlds.adapters import make_parallel
+from kinfolk.worlds.savanna.memory import describe_memory
+from kinfolk.worlds.savanna.settings import Savanna
+
+AGENT_COUNTS = (1_000, 10_000, 100_000, 1_000_000)
+THREADED_AGENTS = 100_000
+# Windows are written for as many agents at a time, as a policy would read them: those of a million
+# would fill 330 MB.
+BLOCK = 16_384
+WALLED_SIZE, WALL_FRACTION = 1000, 0.05
+_WARM_UP_TICKS, _TICKS = 3, 12
+_LEAST_AGENT_STEPS = 6_000_000  # measured of each size, in as many tries as it takes
+_ADAPTER_STEPS, _ADAPTER_TRIES = 300, 5
+
+
+class LargeWorldRate(NamedTuple):
+    """Times of one world; the best of several tries, because other load only slows."""
+
+    alive: float  # on average
+    ns_rules: float  # per agent-step
+    ns_per_agent_step: float  # with observations
+    set_up_s: float  # seconds until the first step, the second time: kernels are compiled then
+
+
+def measure_large_world(agents: int, threads: int = 1) -> LargeWorldRate:
+    """Step one world of many agents with random actions, and write all windows block by block.
+
+    Args:
+        agents: Number of initial agents.
+        threads: Threads that share the world.
+    """
+    settings = {**savanna_settings(agents), "max_rows": 3 * agents, "observation": "compact"}
+    build_world("savanna", settings, 1, threads=threads)  # loads what is loaded once
+    start = time.perf_counter()
+    world: Any = build_world("savanna", settings, 1, threads=threads)
+    world.reset(np.array([0]))
+    set_up_s = time.perf_counter() - start
+    n_rows, n_tries = world.spec.rows, max(2, _LEAST_AGENT_STEPS // (_TICKS * agents))
+    actions = np.random.default_rng(0).integers(0, 9, (2, n_rows, 1))
+    windows = np.zeros((BLOCK, world.spec.row_bytes), dtype=np.uint8)
+    ns_rules = ns_whole = float("inf")
+    alive = 0.0
+    for _ in range(min(n_tries, 20)):
+        world.reset(np.array([0]))
+        stepping = observing = 0.0
+        lived = 0
+        for tick in range(_WARM_UP_TICKS + _TICKS):
+            start = time.perf_counter()
+            world.step(actions[tick % 2])
+            between = time.perf_counter()
+            rows = world.list_rows_by_cell()
+            for first in range(0, len(rows), BLOCK):
+                block = rows[first : first + BLOCK]
+                world.observe_rows(block, windows[: len(block)])
+            end = time.perf_counter()
+            if tick >= _WARM_UP_TICKS:
+                stepping += between - start
+                observing += end - between
+                lived += len(rows)
+        ns_rules = min(ns_rules, 1e9 * stepping / lived)
+        ns_whole = min(ns_whole, 1e9 * (stepping + observing) / lived)
+        alive = lived / _TICKS
+    return LargeWorldRate(alive, ns_rules, ns_whole, set_up_s)
+
+
+def measure_walls() -> dict[str, float]:
+    """Return the seconds that it takes to set up a large grid with many walls."""
+    generator = np.random.default_rng(0)
+    cells = np.argwhere(generator.random((WALLED_SIZE, WALLED_SIZE)) < WALL_FRACTION).tolist()
+    settings = {
+        "grid_size": WALLED_SIZE,
+        "manual_wall_positions": cells,
+        "n_initial_active_type_1_prey": 1000,
+    }
+    start = time.perf_counter()
+    build_world("savanna", settings, 1).reset(np.array([0]))
+    seconds = time.perf_counter() - start
+    return {"size": WALLED_SIZE, "walls": len(cells), "seconds": seconds}
+
+
+def bench_large_savanna() -> dict[str, Any]:
+    """Measure worlds of 1,000 to 1,000,000 agents, and one on two threads.
+
+    Returns:
+        Figures of `LargeWorldRate` `by_agents`, and the longest of their times per agent-step in
+        multiples of the shortest (`slowest_to_fastest`); the `ratio` of two `threads` to one; bytes
+        of `memory`; and the time to set up a grid with `walls`.
+    """
+    by_agents = [{"agents": n, **measure_large_world(n)._asdict()} for n in AGENT_COUNTS]
+    times = [row["ns_per_agent_step"] for row in by_agents]
+    alone, shared = (measure_large_world(THREADED_AGENTS, threads) for threads in (1, 2))
+    return {
+        "block": BLOCK,
+        "by_agents": by_agents,
+        "slowest_to_fastest": max(times) / min(times),
+        "threads": {
+            "agents": THREADED_AGENTS,
+            "one_ns": alone.ns_per_agent_step,
+            "two_ns": shared.ns_per_agent_step,
+            "ratio": alone.ns_per_agent_step / shared.ns_per_agent_step,
+        },
+        "memory": describe_memory(Savanna())._asdict(),
+        "walls": measure_walls(),
+    }
+
+
+def bench_adapter() -> dict[str, float]:
+    """Measure the PettingZoo adapter with default settings and random actions.
+
+    Returns:
+        `agents` per step, and agent-steps per second by `dictionaries` and by `arrays`.
+    """
+    moves = np.random.default_rng(0).integers(0, 9, 100_003)
+    best = {"agents": 0.0, "dictionaries": 0.0, "arrays": 0.0}
+    for kind in ("dictionaries", "arrays"):
+        env = make_parallel("savanna")
+        for _ in range(_ADAPTER_TRIES + 1):  # the first warms up
+            env.reset(seed=0)
+            seconds, lived = 0.0, 0
+            for _ in range(_ADAPTER_STEPS):
+                if not env.agents:
+                    env.reset()
+                n_agents = len(env.agents)
+                chosen = moves.take(range(lived, lived + n_agents), mode="wrap")
+                actions: Any = chosen
+                if kind == "dictionaries":
+                    actions = dict(zip(env.agents, chosen.tolist(), strict=True))
+                step = env.step if kind == "dictionaries" else env.step_arrays
+                start = time.perf_counter()
+                step(actions)
+                seconds += time.perf_counter() - start
+                lived += n_agents
+            best[kind] = max(best[kind], lived / seconds)
+            best["agents"] = lived / _ADAPTER_STEPS
+    return best

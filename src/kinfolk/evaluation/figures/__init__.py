@@ -1,0 +1,1 @@
+"""Figures for papers, drawn by matplotlib: estimates, curves, matrices and profiles."""

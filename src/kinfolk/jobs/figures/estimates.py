@@ -1,0 +1,119 @@
+"""Estimates and profiles of runs, by slot, policy, team or setting."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from kinfolk.core.errors import UsageError, format_suggestion
+from kinfolk.evaluation.figures.curves import draw_profiles
+from kinfolk.evaluation.figures.estimates import draw_estimates, draw_named_estimates
+from kinfolk.evaluation.figures.search import draw_search
+from kinfolk.evaluation.statistics import Estimate
+from kinfolk.jobs.figures.curves import CURVES
+from kinfolk.jobs.figures.sources import FigureSource, label_lines, name_policies, require_one
+from kinfolk.store.run_job import flatten_metrics
+
+
+def draw_run_estimates(sources: Sequence[FigureSource], metric: str | None) -> Any:
+    """Draw the estimates at the end of each run."""
+    if sources[0].job == "sweep":
+        done = require_one(sources).last()
+        over = f"{len(done['seeds'])} seeds" if done["over"] == "seeds" else done["over"]
+        estimates = [_read_estimate(e) for e in done["estimates"]]
+        if done["best"] is not None:
+            return draw_search(
+                done["settings"], estimates, done["metric"], done["search"], done["best"]
+            )
+        return draw_estimates(done["settings"], estimates, done["metric"], over)
+    groups: dict[str, dict[str, Estimate | None]] = {}
+    name = ""
+    for source in sources:
+        name, estimates_by_name = _list_named(source, metric)
+        groups[source.name if len(sources) > 1 else ""] = estimates_by_name
+    counts = {e.n for group in groups.values() for e in group.values() if e is not None}
+    unit = "games" if sources[0].job in ("round_robin", "evolve_roles") else "episodes"
+    n = f"{min(counts)} " if len(counts) == 1 else ""
+    return draw_named_estimates(groups, name, f"{n}{unit}")
+
+
+def _list_named(source: FigureSource, metric: str | None) -> tuple[str, dict[str, Estimate | None]]:
+    """Return what the estimates of a run are of, and the estimates by slot, policy or team.
+
+    Raises:
+        UsageError: The run has no such metric.
+    """
+    last = source.last()
+    if source.job == "compare":
+        labels = name_policies(last["policies"])
+        return last["metric"], dict(zip(labels, map(_read_estimate, last["means"]), strict=True))
+    if source.job == "round_robin":
+        labels = name_policies(last["policies"])
+        shares = [Estimate(r[4], r[5], r[6], r[3]) for r in last["ratings"]]
+        return "share of games won", dict(zip(labels, shares, strict=True))
+    if source.job == "evolve_roles":
+        scores = {name: _read_estimate(e) for name, e in last["scores"].items()}
+        return str(last["metric"]).replace("_", " "), scores
+    metrics = {name: {name: value} for name, value in last["metrics"].items()}
+    tables = {
+        "return": last["returns"],
+        **{n: last[n] for n in ("return_per_life", "reward_per_tick", "lives", "win_rate")},
+        "ticks": {"all": last["ticks"]},
+        **metrics,
+    }
+    name = metric or "return"
+    if name not in tables:
+        hint = format_suggestion(name, tables)
+        raise UsageError(f"An evaluation has no estimate of '{name}'.{hint}")
+    return name.replace("_", " "), {n: _read_estimate(e) for n, e in tables[name].items()}
+
+
+def draw_run_profiles(sources: Sequence[FigureSource], metric: str | None) -> Any:
+    """Draw the share of episodes, or of runs, above each value of a metric."""
+    job = sources[0].job
+    if job in CURVES:
+        kind, name, *_ = CURVES[job]
+        finals: dict[str, list[float]] = {}
+        for source, label in zip(sources, label_lines(sources), strict=True):
+            numbers = dict(flatten_metrics(source.of_kind(kind)[-1], ""))
+            finals.setdefault(label, []).append(numbers[f"/{metric or name}"])
+        return draw_profiles(finals, metric or name, "seeds")
+    source = require_one(sources)
+    if job == "sweep":
+        done = source.last()
+        column, table = metric or done["metric"], done["table"]
+        if column not in table:
+            raise UsageError(
+                f"The sweep has no metric '{column}'.{format_suggestion(column, table)}"
+            )
+        by_seed: dict[str, dict[int, list[float]]] = {}
+        for row, value in enumerate(table[column]):
+            label = ", ".join(f"{key} = {table[key][row]}" for key in done["vary"])
+            if value is not None:
+                seed = table["seed"][row]
+                by_seed.setdefault(label, {}).setdefault(seed, []).append(float(value))
+        if len(done["seeds"]) == 1:
+            episodes = {label: next(iter(seeds.values())) for label, seeds in by_seed.items()}
+            return draw_profiles(episodes, column, "episodes")
+        # One value per seed, which are what was drawn independently.
+        means = {
+            label: [float(np.mean(v)) for v in seeds.values()] for label, seeds in by_seed.items()
+        }
+        return draw_profiles(means, column, "seeds")
+    if job == "compare":
+        labels = name_policies(source.last()["policies"])
+        values: dict[str, list[float]] = {}
+        for event in source.of_kind("candidate_played"):
+            if event["value"] is not None:
+                values.setdefault(labels[event["policy"]], []).append(event["value"])
+        return draw_profiles(values, source.last()["metric"], "episodes")
+    played = source.of_kind("episode_played")
+    by_slot = {slot: [e["returns"][slot] for e in played] for slot in played[0]["returns"]}
+    return draw_profiles(by_slot, "return", "episodes")
+
+
+def _read_estimate(value: Sequence[Any] | None) -> Estimate | None:
+    """Return an estimate of an event, which JSON turned into a list."""
+    return None if value is None else Estimate(*value)

@@ -1,0 +1,57 @@
+"""How far a job is: what is counted, how many there are, and how many an event reports."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from kinfolk.core.events import Event
+
+
+class _Counted(NamedTuple):
+    """What the progress of a job counts."""
+
+    label: str
+    kind: str  # of the events that report progress
+    total: Callable[[Any], int]  # of the job's settings
+    by_step: int | None  # what to add to `step` for the number done; None counts the events
+
+
+def _count_pairs(settings: Any) -> int:
+    """Return the number of games of a round robin."""
+    n = len(settings.policies)
+    return int(settings.episodes * n * (n - 1) // 2)
+
+
+_COUNTED = {
+    "evaluate": _Counted("Episodes", "episode_played", lambda s: s.episodes, None),
+    "compare": _Counted(
+        "Episodes", "candidate_played", lambda s: s.episodes * len(s.policies), None
+    ),
+    "round_robin": _Counted("Games", "pair_played", _count_pairs, None),
+    "train": _Counted("Steps", "update_done", lambda s: s.steps, 0),
+    "evolve_roles": _Counted("Generations", "generation_scored", lambda s: s.generations, 1),
+    "evolve_nets": _Counted("Generations", "generation_scored", lambda s: s.generations, 1),
+    "sweep": _Counted("Runs", "point_done", lambda s: s.n_points, 0),
+}
+
+
+class JobProgress:
+    """Counts how far a job is, from its events.
+
+    Args:
+        job: Name of the job in a run's folder.
+        settings: Settings of the job.
+    """
+
+    def __init__(self, job: str, settings: Any) -> None:
+        self._counted = _COUNTED[job]
+        self.label, self.total, self.done = self._counted.label, self._counted.total(settings), 0
+
+    def update(self, event: Event) -> int:
+        """Return the number done after an event, at most `total`."""
+        if event.kind == self._counted.kind:
+            by_step = self._counted.by_step
+            done = self.done + 1 if by_step is None else event.step + by_step
+            self.done = min(done, self.total)
+        return self.done

@@ -1,0 +1,1 @@
+"""Sweeps: a job over settings and seeds, in a grid, a list, or a search."""

@@ -1,0 +1,1 @@
+"""Tournaments: policies of many authors meet each other and are rated."""

@@ -1,0 +1,205 @@
+"""Read the policies of a tournament from folders, files, URIs and classes; none of them is run.
+
+A folder holds one policy per Python file, per package (a folder with `__init__.py`) and per
+`.safetensors` file, named after it. Any other folder in it is named after a side of the world, such as
+`predator`, and its policies play that side only.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from kinfolk.core.errors import UsageError
+from kinfolk.policies.policy_code import PACKAGE_FILE, find_policy_class, split_code_file
+from kinfolk.policies.policy_source import find_class_path
+from kinfolk.store.files import list_folder, read_bytes, read_settings_file
+
+# URI of a policy by its name; of a policy of one side, in the side's table.
+PolicyTable: TypeAlias = dict[str, Any]
+
+_SUFFIXES = (".py", ".safetensors")
+_SETTINGS_SUFFIXES = (".toml", ".json")
+_SCHEME = re.compile(r"^(?:kin://|class:|file:|run:)")
+
+
+def read_submissions(sources: Iterable[Any]) -> dict[str, Any]:
+    """Return the settings that folders, files, URIs and classes of policies stand for.
+
+    Args:
+        sources: Each a folder; a `.toml` or `.json` file of settings with a table `policies`; a policy
+            file; a URI, or `NAME=URI`; a class; or a table of these by name.
+
+    Returns:
+        Settings: the table `policies`, and those of the settings files.
+
+    Raises:
+        UsageError: A folder holds no policy, two policies have one name, or a file is wrong.
+    """
+    settings: dict[str, Any] = {}
+    policies: PolicyTable = {}
+    for source in sources:
+        table = _read_source(source, settings)
+        for name, policy in table.items():
+            add_policy(policies, name, policy)
+    return {**settings, "policies": policies}
+
+
+def _read_source(source: Any, settings: dict[str, Any]) -> PolicyTable:
+    """Return the policies of one source; other settings of a file are put into `settings`."""
+    if isinstance(source, Mapping):
+        return {str(name): _to_uri(value, Path.cwd()) for name, value in source.items()}
+    if isinstance(source, type):
+        return {source.__name__: _to_uri(source, Path.cwd())}
+    text = str(source)
+    path = Path(text)
+    if path.suffix in _SETTINGS_SUFFIXES:
+        table = read_settings_file(path)
+        policies = table.pop("policies", {})
+        if not isinstance(policies, Mapping) or not policies:
+            raise UsageError(f"{path} has no table [policies], with a policy URI or file by name.")
+        settings |= table
+        return {name: _to_uri(value, path.parent) for name, value in policies.items()}
+    if path.is_dir() and not (path / PACKAGE_FILE).is_file():
+        return read_folder(path)
+    name, equals, uri = text.partition("=")
+    if not (equals and re.fullmatch(r"[\w.-]+", name)):
+        name, uri = "", text
+    return {name or _name_of(uri): _to_uri(uri, Path.cwd())}
+
+
+def read_folder(folder: Path, is_side: bool = False) -> PolicyTable:
+    """Return the policies in a folder by their names; a subfolder is a side with policies of its own.
+
+    Args:
+        folder: The folder.
+        is_side: Whether it is itself the folder of a side, whose subfolders are not searched.
+
+    Raises:
+        UsageError: It holds no policy, or two of one name.
+    """
+    if not folder.is_dir():
+        raise UsageError(f"There is no folder {folder}.")
+    policies: PolicyTable = {}
+    for path in list_folder(folder):
+        if path.name.startswith((".", "__")):
+            continue
+        is_package = (path / PACKAGE_FILE).is_file()
+        if path.is_dir() and not is_package:
+            if not is_side and any(map(_is_policy, list_folder(path))):
+                add_policy(policies, path.name, read_folder(path, is_side=True))
+        elif _is_policy(path):
+            add_policy(policies, path.stem, _file_uri(path, None))
+    if not policies:
+        raise UsageError(
+            f"{folder} holds no policy. A policy is a Python file, a package or a .safetensors file."
+        )
+    return policies
+
+
+def add_policy(policies: PolicyTable, name: str, policy: Any) -> None:
+    """Add a policy, or the policies of a side, to a table.
+
+    Args:
+        policies: The table; changed.
+        name: Name of the policy or of the side.
+        policy: URI, or table of URIs.
+
+    Raises:
+        UsageError: The name is taken.
+    """
+    present = policies.get(name)
+    if isinstance(present, Mapping) and isinstance(policy, Mapping):
+        merged = dict(present)
+        for each, uri in policy.items():
+            add_policy(merged, each, uri)
+        policies[name] = merged
+        return
+    if present is not None:
+        places = " and ".join(sorted(_describe(each) for each in (present, policy)))
+        raise UsageError(f"Two policies are called '{name}': {places}. Rename one of them.")
+    policies[name] = policy
+
+
+def _describe(policy: Any) -> str:
+    """Return where a policy comes from, for an error message."""
+    if isinstance(policy, Mapping):
+        return "the side of that name"
+    return str(policy).removeprefix("file:")
+
+
+def _is_policy(path: Path) -> bool:
+    """Return whether a file or folder looks like a policy by its name."""
+    if path.name.startswith((".", "__")):
+        return False
+    return path.suffix in _SUFFIXES if path.is_file() else (path / PACKAGE_FILE).is_file()
+
+
+def _to_uri(value: Any, folder: Path) -> Any:
+    """Return the URI of a policy that is given as a URI, a file, a class, or a table of these.
+
+    Args:
+        value: What was given.
+        folder: Folder that relative paths start from.
+    """
+    if isinstance(value, Mapping):
+        return {str(name): _to_uri(each, folder) for name, each in value.items()}
+    if isinstance(value, type):
+        return f"class:{find_class_path(value)}"
+    text = str(value)
+    body, mark, query = text.removeprefix("file:").partition("?")
+    code = split_code_file(body)
+    if text.startswith(("kin://", "class:", "run:")):
+        return text
+    if code is not None:
+        return _file_uri(folder / code[0], code[1]) + mark + query
+    path = folder / body
+    if path.suffix == ".safetensors" or (path / PACKAGE_FILE).is_file():
+        return _file_uri(path, None) + mark + query
+    return text  # `resolve` says what is wrong with it
+
+
+def _file_uri(path: Path, name: str | None) -> str:
+    """Return the URI of a policy file, with the absolute path of the file and its class if it is code.
+
+    Args:
+        path: A `.safetensors` file, a Python file, or the folder of a package.
+        name: Name of the class; None if the file has a single policy.
+    """
+    is_weights = path.suffix == ".safetensors"
+    place = str(path.absolute()) if is_weights else find_policy_class(path, name)
+    return "file:" + place.replace("%", "%25").replace("?", "%3F")
+
+
+def _name_of(uri: str) -> str:
+    """Return a name for a policy that is given without one.
+
+    >>> _name_of("kin://roles?miner=4"), _name_of("class:mine.Own"), _name_of("sub/alice.py:Alice")
+    ('roles-miner-4', 'Own', 'alice')
+    """
+    code = split_code_file(uri.partition("?")[0])
+    if code is not None or uri.endswith(".safetensors"):
+        path = code[0] if code is not None else Path(uri)
+        return path.parent.name if path.name == PACKAGE_FILE else path.stem
+    text = _SCHEME.sub("", uri)
+    text = text.rpartition(".")[2] if uri.startswith("class:") else text
+    return re.sub(r"[^\w.]+", "-", text).strip("-.")
+
+
+def hash_submission(uri: str) -> str:
+    """Return the SHA-256 of a policy: of the content of its files, or of its URI if it has none."""
+    body = uri.removeprefix("file:").partition("?")[0].replace("%3F", "?").replace("%25", "%")
+    code = split_code_file(body)
+    path = code[0] if code is not None else Path(body)
+    if not uri.startswith("file:") or not path.is_file():
+        return hashlib.sha256(uri.encode()).hexdigest()
+    files = [path]
+    if path.name == PACKAGE_FILE:
+        files = [each for each in list_folder(path.parent, "**/*.py") if each.is_file()]
+    digest = hashlib.sha256()
+    for file in files:
+        digest.update(f"{file.relative_to(path.parent)}\n".encode() + read_bytes(file))
+    return digest.hexdigest()

@@ -1,0 +1,182 @@
+"""Figures of runs: what they draw, how runs become lines, and messages where there is nothing to draw."""
+
+import math
+
+import numpy as np
+import pytest
+
+import kinfolk as kf
+from kinfolk.api.stored_runs import RunList
+from kinfolk.cli.app import main
+from kinfolk.core.errors import UsageError
+from kinfolk.evaluation.figures.curves import Curve, draw_curves
+from kinfolk.evaluation.figures.estimates import draw_estimates
+from kinfolk.evaluation.figures.matrices import draw_archive
+from kinfolk.evaluation.statistics import Estimate, t_intervals
+
+pytest.importorskip("matplotlib", reason="the extra plots is not installed")
+SHORT = {"world_settings": {"max_ticks": 6}, "episodes": 4}
+EVERYBODY = {"grazer": "candidate", "hunter": "candidate"}
+NETS = {"population": 4, "generations": 2, "held_out_episodes": 2}
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory):
+    """A run of every job that is quick to run, by name."""
+    folder = tmp_path_factory.mktemp("runs")
+    kf.evaluate(slots={"all": "kin://random"}, **SHORT, out=folder / "eval")
+    kf.compare(
+        "kin://noop", "kin://random", agent_slot_map=EVERYBODY, **SHORT, out=folder / "compare"
+    )
+    kf.round_robin("kin://noop", "kin://random", "kin://noop", **SHORT, out=folder / "rated")
+    for seed in (0, 1):
+        kf.evolve_nets("probe", **NETS, seed=seed, out=folder / f"nets-{seed}")
+    kf.evolve_nets("probe", **NETS, algorithm="sep-cma", out=folder / "nets-cma")
+    kf.sweep(vary={"max_ticks": [4, 8]}, seeds=2, metric="ticks", episodes=2, out=folder / "sweep")
+    kf.sweep("evolve-nets", task="probe", vary={"population": [4, 6]}, seeds=2, generations=2,
+             held_out_episodes=2, out=folder / "sweep-nets")  # fmt: skip
+    return {run.name: run for run in kf.runs(folder)}
+
+
+def labels(figure):
+    """Return the texts of the axes and of the legend."""
+    axes = figure.axes[0]
+    legend = axes.get_legend()
+    entries = [] if legend is None else [text.get_text() for text in legend.get_texts()]
+    return axes.get_xlabel(), axes.get_ylabel(), entries
+
+
+def test_an_evaluation_is_drawn_as_estimates_a_profile_or_populations(runs):
+    run = runs["eval"]
+    assert labels(run.plot())[0] == "return\nmean, 95 % interval over 4 episodes"
+    assert labels(run.plot(metric="ticks"))[0] == "ticks\nmean, 95 % interval over 4 episodes"
+    assert labels(run.plot("profile"))[1] == (
+        "share of episodes above it\n95 % interval of each point"
+    )
+    x, y, groups = labels(run.plot("populations"))
+    assert (x, y) == ("tick", "alive\nmean, 95 % interval over 4 episodes")
+    assert groups == ["grazer", "hunter"]
+
+
+def test_a_comparison_has_a_point_for_each_policy(runs):
+    figure = runs["compare"].plot()
+    ticks = [text.get_text() for text in figure.axes[0].get_yticklabels()]
+    assert ticks == ["kin://noop", "kin://random"]
+    assert labels(runs["compare"].plot("profile"))[2] == ["kin://noop", "kin://random"]
+
+
+def test_payoffs_are_means_of_the_row_against_the_column(runs):
+    run = runs["rated"]
+    values = run.plot().axes[0].images[0].get_array()
+    games = [event for event in run.events() if event["kind"] == "pair_played"]
+    scores = [game["first_score"] for game in games if (game["first"], game["second"]) == (0, 1)]
+    assert values[0, 1] == pytest.approx(np.mean(scores))
+    assert math.isnan(values.filled(np.nan)[0, 0])
+    ticks = [text.get_text() for text in run.plot().axes[0].get_yticklabels()]
+    assert ticks == ["kin://noop", "kin://random", "kin://noop (2)"]
+    won = run.plot(metric="won").axes[0].images[0].get_array()
+    assert won[0, 1] + won[1, 0] == pytest.approx(1.0)
+
+
+def test_runs_that_differ_in_their_seed_are_one_line_and_others_are_named_by_what_differs(runs):
+    chosen = RunList([runs["nets-0"], runs["nets-1"], runs["nets-cma"]])
+    x, y, lines = labels(chosen.plot())
+    assert x == "generation"
+    assert y == "mean fitness\nmean, 95 % interval over 1 to 2 seeds"
+    assert lines == [
+        "algorithm = default, grazer",
+        "algorithm = default, hunter",
+        "algorithm = sep-cma, grazer",
+        "algorithm = sep-cma, hunter",
+    ]
+    assert labels(chosen.plot(metric="best"))[1].startswith("best\n")
+
+
+def test_a_sweep_of_evolutions_has_learning_curves(runs):
+    _, y, lines = labels(runs["sweep-nets"].plot("curves"))
+    assert y == "mean fitness\nmean, 95 % interval over 2 seeds"
+    assert lines == ["population = 4, grazer", "population = 4, hunter",
+                     "population = 6, grazer", "population = 6, hunter"]  # fmt: skip
+    assert labels(runs["sweep"].plot())[0] == "max_ticks"
+
+
+def test_the_band_of_a_curve_is_students_t_over_seeds():
+    curves = [Curve([0, 1, 2, 3], [s, s + 1, s + 2, s + 3]) for s in (0.0, 1.0, 5.0)]
+    axes = draw_curves({"": curves}, "steps", "score").axes[0]
+    mean, low, high = t_intervals(np.array([curve.y for curve in curves]).T)
+    assert axes.lines[0].get_ydata() == pytest.approx(mean)
+    corners = axes.collections[0].get_paths()[0].vertices[:, 1]
+    assert (corners.min(), corners.max()) == pytest.approx((low.min(), high.max()))
+
+
+def test_values_over_a_decade_in_growing_steps_have_a_logarithmic_axis():
+    settings = [{"rate": rate} for rate in (0.001, 0.003, 0.01)]
+    figure = draw_estimates(settings, [Estimate(1.0, 0.5, 1.5, 3)] * 3, "score", "3 seeds")
+    assert figure.axes[0].get_xscale() == "log"
+
+
+def test_an_archive_has_its_first_axis_to_the_right():
+    grid = np.array([[1.0, np.nan, 3.0], [4.0, 5.0, 6.0]])
+    figure = draw_archive(grid, [("speed", 0.0, 1.0), ("energy", 0.0, 9.0)], "fitness")
+    axes = figure.axes[0]
+    assert (axes.get_xlabel(), axes.get_ylabel()) == ("speed", "energy")
+    assert axes.images[0].get_array().shape == (3, 2)
+    assert figure.axes[1].get_ylabel() == "fitness\n5 of 6 cells filled"
+
+
+def test_the_command_writes_vector_figures_with_the_same_bytes_each_time(
+    runs, tmp_path, monkeypatch, capsys
+):
+    monkeypatch.chdir(tmp_path)
+    folders = [str(runs[name].folder) for name in ("nets-0", "nets-1")]
+    for out in ("a.svg", "b.svg", "a.pdf", "b.pdf"):
+        with pytest.raises(SystemExit) as left:
+            main(["plot", *folders, "--metric", "best", "--out", out])
+        assert left.value.code == 0
+    assert (tmp_path / "a.svg").read_bytes() == (tmp_path / "b.svg").read_bytes()
+    assert (tmp_path / "a.pdf").read_bytes() == (tmp_path / "b.pdf").read_bytes()
+    assert ">generation<" in (tmp_path / "a.svg").read_text(), "text stays text"
+    with pytest.raises(SystemExit) as left:
+        main(["plot", folders[0]])
+    assert (left.value.code, (tmp_path / "nets-0.pdf").exists()) == (0, True)
+    assert "nets-0.pdf: " in capsys.readouterr().err
+
+
+def test_results_without_a_run_are_drawn_from_what_they_know(tmp_path):
+    result = kf.evaluate(slots={"all": "kin://random"}, **SHORT)
+    assert labels(result.plot())[0] == "return\nmean, 95 % interval over 4 episodes"
+    result.save(tmp_path / "a.pdf")
+    assert (tmp_path / "a.pdf").read_bytes().startswith(b"%PDF")
+    assert result.plot()._repr_png_().startswith(b"\x89PNG"), "a notebook shows it"
+    with pytest.raises(UsageError) as refused:
+        result.plot("profile")
+    assert str(refused.value) == (
+        "There is nothing to draw yet: no event 'episode_played'. Give the job a folder, out='...'."
+    )
+
+
+@pytest.mark.parametrize(
+    ("names", "kind", "metric", "message"),
+    [
+        (
+            ["eval"], "curve", None,
+            "A run of evaluate has no figure 'curve'. Known: estimates, populations, profile.",
+        ),
+        (
+            ["eval", "compare"], None, None,
+            "One figure is of runs of one job; these are of evaluate and compare. Draw them one by one.",
+        ),
+        (["sweep"], "curves", None,
+         "Evaluations have no learning curves; draw the estimates of this sweep."),
+        (["rated"], "payoffs", "wins", "Payoffs are of the metric score or won, not of 'wins'."),
+        (["nets-0"], "archive", None, "has no archive: it was not evolved with --archive."),
+        (["nets-0"], None, "bst", "A run of evolve_nets has no metric 'bst'. Did you mean 'best'?"),
+        (["eval"], None, "tick", "An evaluation has no estimate of 'tick'. Did you mean 'ticks'?"),
+        (["sweep"], "profile", "tick", "The sweep has no metric 'tick'. Did you mean 'ticks'?"),
+        ([], None, None, "There is no run to draw."),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_drawn_is_said(runs, names, kind, metric, message):
+    with pytest.raises(UsageError) as refused:
+        RunList([runs[name] for name in names]).plot(kind, metric)
+    assert message in str(refused.value)
