@@ -54,6 +54,7 @@ if TYPE_CHECKING:
     from kinfolk.nets.own_nets import FunctionNets, ModuleNets
     from kinfolk.nets.static import FeedforwardStaticNets, RecurrentStaticNets
     from kinfolk.play.slots import PolicySlot, SlotRegistry
+    from kinfolk.policies.dict_policy import AgentInfo, BatchDictPolicy, DictPolicy
     from kinfolk.policies.multi_agent import (
         AgentPolicy,
         MultiAgentPolicy,
@@ -92,7 +93,7 @@ __all__ += ["load_run", "make", "metrics", "pettingzoo", "round_robin", "runs", 
 __all__ += ["ComparisonResult", "EvaluationResult", "NetEvolutionResult"]
 __all__ += ["RoleEvolutionResult", "RoundRobinResult", "StoredRun", "SweepResult", "TrainingResult"]
 __all__ += ["AgentPolicy", "MultiAgentPolicy", "PolicyEnvInterface", "PolicySpec"]
-__all__ += ["PolicySlot", "SlotRegistry"]
+__all__ += ["AgentInfo", "BatchDictPolicy", "DictPolicy", "PolicySlot", "SlotRegistry"]
 __all__ += ["IsolationSettings", "PerAgentSubprocessPolicy", "initialize_or_load_policy"]
 __all__ += ["PolicyFailedError", "wrap_agent_policy_in_subprocess"]
 __all__ += ["BehaviorDef", "BehaviorSource", "RoleCatalog", "RoleDef", "RoleTier", "TierSelection"]

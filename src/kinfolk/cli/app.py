@@ -30,6 +30,7 @@ from kinfolk.cli.commands.list_commands import (
     settings,
     worlds,
 )
+from kinfolk.cli.commands.new import new
 from kinfolk.cli.commands.pictures import plot
 from kinfolk.cli.commands.play import explain, play
 from kinfolk.cli.commands.replay_trace import replay_trace
@@ -70,6 +71,7 @@ app.command("compile")(compile_command)
 app.command()(replay_trace)
 app.command()(view)
 app.add_typer(export, name="export")
+app.add_typer(new, name="new")
 evolve = typer.Typer(help="Evolve roles or networks.", rich_markup_mode=None)
 evolve.command(cls=settings_command("evolve-roles", engine="processes"))(roles)
 evolve.command(cls=settings_command("evolve-nets"))(nets)

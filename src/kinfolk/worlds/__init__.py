@@ -6,21 +6,22 @@ from collections.abc import Mapping
 from typing import Any
 
 from kinfolk.core.arrays import AnyArray
-from kinfolk.core.errors import UnknownNameError, format_suggestion
+from kinfolk.core.errors import UnknownNameError, UsageError, format_suggestion
 from kinfolk.core.imports import Registry, RegistryEntry
 
 GYM_PREFIX = "gym:"
+CLASS_PREFIX = "class:"
 _GYM_WORLD = "kinfolk.worlds.gymnasium_task.world:GymWorld"
 
 
 class WorldRegistry(Registry):
-    """Registry of worlds in which `gym:ID` is a valid name for any Gymnasium task."""
+    """Registry of worlds; `gym:ID` names any Gymnasium task, `class:PATH` any class of a user's."""
 
     def __contains__(self, name: object) -> bool:
-        return str(name).startswith(GYM_PREFIX) or super().__contains__(name)
+        return str(name).startswith((GYM_PREFIX, CLASS_PREFIX)) or super().__contains__(name)
 
     def get_entry(self, name: str) -> RegistryEntry:
-        """Return the entry named `name`; `gym:ID` and `gym:MODULE:ID` exist for any id.
+        """Return the entry named `name`; `gym:ID`, `gym:MODULE:ID` and `class:PATH` exist for any id.
 
         Raises:
             UnknownNameError: There is no such world; a forgotten `gym:` is suggested.
@@ -28,6 +29,9 @@ class WorldRegistry(Registry):
         if name.startswith(GYM_PREFIX):
             task = name.removeprefix(GYM_PREFIX)
             return RegistryEntry(_GYM_WORLD, f"the Gymnasium task {task}")
+        if name.startswith(CLASS_PREFIX):
+            path = name.removeprefix(CLASS_PREFIX)
+            return RegistryEntry(path, f"the class {path}")
         if name not in self and _is_gymnasium_task(name):
             hint = f"Did you mean '{GYM_PREFIX}{name}'?"
             raise UnknownNameError(f"No world is named '{name}'. {hint}")
@@ -128,6 +132,10 @@ def build_world(
     from kinfolk.core.settings import merge_settings, validate_settings
 
     world_type = WORLDS.load(name)
+    if not hasattr(world_type, "settings_type"):
+        raise UsageError(
+            f"{name} is no world: a world's class has settings_type, as `kinfolk new world` shows."
+        )
     preset_settings: Mapping[str, Any] = {}
     if preset is not None:
         presets = get_presets(name)

@@ -1,0 +1,97 @@
+"""`kinfolk new`: a small working package of one's own, with a test, to start from."""
+
+from __future__ import annotations
+
+import keyword
+from pathlib import Path
+from string import Template
+from typing import Annotated
+
+import typer
+
+from kinfolk.cli.output import note
+from kinfolk.core.errors import SettingsError, UsageError
+
+_TEMPLATES = Path(__file__).resolve().parent.parent / "templates"
+_FILES = {
+    "module.py.txt": "{name}.py",
+    "test.py.txt": "test_{name}.py",
+    "README.md.txt": "README.md",
+}
+_NEXT = {
+    "policy": "kinfolk eval --world savanna --slot all=class:{name}.{class_name} --episodes 4",
+    "world": "kinfolk play --world class:{name}.{class_name}",
+    "behavior": 'kinfolk eval --world cogsguard --slot "cogs=kin://roles?catalog={name}.catalog&{class_name}=8"',
+}
+
+new = typer.Typer(
+    help="Write a small working policy, world or behavior of your own, with a test.",
+    rich_markup_mode=None,
+)
+NameArgument = Annotated[str, typer.Argument(help="Name of the module: lower case, digits and _.")]
+FolderOption = Annotated[
+    Path | None, typer.Option("--folder", help="Folder to write; by default the name.")
+]
+
+
+@new.command()
+def policy(name: NameArgument, folder: FolderOption = None) -> None:
+    """Write a policy that reads named arrays and remembers; for any world.
+
+    Example: kinfolk new policy wanderer
+    """
+    _write_package("policy", name, folder)
+
+
+@new.command()
+def world(name: NameArgument, folder: FolderOption = None) -> None:
+    """Write a world in numpy that every command can play, train on and show.
+
+    Example: kinfolk new world orchard
+    """
+    _write_package("world", name, folder)
+
+
+@new.command()
+def behavior(name: NameArgument, folder: FolderOption = None) -> None:
+    """Write a behavior for CogsGuard, with a parameter that evolves, and a role that uses it.
+
+    Example: kinfolk new behavior sleep_at_night
+    """
+    _write_package("behavior", name, folder)
+
+
+def _write_package(kind: str, name: str, folder: Path | None) -> None:
+    """Write the files of a template, and say what to try.
+
+    Args:
+        kind: Folder of the template.
+        name: Name of the module.
+        folder: Where to write; None for a folder of that name.
+
+    Raises:
+        SettingsError: The name is no name of a module.
+        UsageError: One of the files exists.
+    """
+    if not name.isidentifier() or keyword.iskeyword(name) or name != name.lower():
+        raise SettingsError(
+            f"'{name}' cannot be the name of a module. Use lower-case letters, digits and _, "
+            "such as my_policy."
+        )
+    class_name = "".join(part.capitalize() for part in name.split("_"))
+    values = {"module": name, "class_name": class_name, "title": name.replace("_", " ")}
+    target = Path(name) if folder is None else folder
+    texts = {
+        target / file.format(name=name): Template((_TEMPLATES / kind / source).read_text())
+        for source, file in _FILES.items()
+    }
+    existing = [str(path) for path in texts if path.exists()]
+    if existing:
+        raise UsageError(
+            f"{existing[0]} exists already; nothing was written. Choose another --folder."
+        )
+    target.mkdir(parents=True, exist_ok=True)
+    for path, text in texts.items():
+        path.write_text(text.substitute(values))
+    note(f"Wrote {', '.join(path.name for path in texts)} into {target}. Try:")
+    note(f"  cd {target} && {_NEXT[kind].format(name=name, class_name=class_name)}")

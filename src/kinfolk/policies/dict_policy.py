@@ -1,0 +1,247 @@
+"""Write policies that read observations as named arrays and answer with names of choices.
+
+    class Grazer(kf.DictPolicy):
+        def step(self, observation, info):
+            window = observation["window"]  # as `kf.make(world).spec.groups` describes it
+            return "right" if window[3].sum() > window[1].sum() else "left"
+
+`BatchDictPolicy` gets all agents of a group in one call, which is faster. Both keep the promises of
+the policy contract as long as they draw from `info.key` alone and remember things in `info.memory`.
+"""
+
+from __future__ import annotations
+
+import reprlib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from kinfolk.core.arrays import AnyArray, Bytes, Ints
+from kinfolk.core.errors import ContractError, find_definition, format_suggestion
+from kinfolk.core.spaces import ActionHead, AgentGroup, WorldSpec, encode_numbers
+from kinfolk.policies.base import AgentBatch, Memory, NoopPolicy, StatelessPolicy
+
+DictObservation: TypeAlias = Mapping[str, AnyArray]
+
+
+@dataclass
+class AgentInfo:
+    """Who acts: one agent, or all agents of one group in a batch.
+
+    Attributes:
+        group: Name of the group.
+        agent_id: The agent's uid, unique within an episode; `[agents]` in a batch.
+        key: Random key of this tick, or of the whole life in `reset`; `[agents]` in a batch. Draw from
+            it with `random.Random(info.key)` or, in a batch, `kinfolk.core.random.uniform(info.key, 0)`.
+        memory: Arrays that the policy keeps of the agent, by the names of `memory_layout`; with the
+            agents as first axis in a batch. Change them in place or replace them.
+    """
+
+    group: str
+    agent_id: Any
+    key: Any
+    memory: dict[str, AnyArray]
+
+
+class BatchDictPolicy(StatelessPolicy):
+    """Base class of policies that act for all agents of a group at once: override `step`.
+
+    What `step` needs to remember is declared by `memory_layout`.
+
+    Args:
+        spec: Groups, observation fields and action heads of the world.
+    """
+
+    def __init__(self, spec: WorldSpec) -> None:
+        self.spec = spec
+        self._noop = NoopPolicy(spec)
+
+    def reset(self, info: AgentInfo) -> None:
+        """Prepare `info.memory`, which is zero, for agents whose lives start."""
+
+    def step(self, observation: DictObservation, info: AgentInfo) -> Any:
+        """Return the actions of the agents of a group.
+
+        Args:
+            observation: `[agents, *shape]` of each field of the group's observation, by name.
+            info: Which agents they are.
+
+        Returns:
+            `[agents]` or `[agents, heads]` indices of choices (numbers for continuous heads), or a
+            table of them by the name of a head; heads that are left out do nothing.
+        """
+        raise NotImplementedError(f"{type(self).__name__} must define step(observation, info).")
+
+    def reset_agents(self, batch: AgentBatch, memory: Memory, keys: Ints) -> None:
+        """Call `reset` for the agents of each group."""
+        for group, rows in _split_groups(self.spec, batch):
+            self._reset_rows(group, rows, batch, memory, keys)
+
+    def act_async(self, observations: Bytes, batch: AgentBatch, memory: Memory, keys: Ints) -> None:
+        """Call `step` for the agents of each group."""
+        self._actions = self._noop.noop_actions(batch.group)
+        for group, rows in _split_groups(self.spec, batch):
+            found = observations[rows]
+            fields = {field.name: group.read_field(found, field.name) for field in group.fields}
+            self._act_rows(group, rows, fields, batch, memory, keys)
+
+    def _reset_rows(
+        self, group: AgentGroup, rows: Ints, batch: AgentBatch, memory: Memory, keys: Ints
+    ) -> None:
+        """Call `reset` for these rows of a batch, which are all of one group."""
+        index = batch.memory_index[rows]
+        info = AgentInfo(group.name, batch.uid[rows], keys[rows], _read(memory, index))
+        self.reset(info)
+        _write(memory, index, info)
+
+    def _act_rows(
+        self,
+        group: AgentGroup,
+        rows: Ints,
+        fields: DictObservation,
+        batch: AgentBatch,
+        memory: Memory,
+        keys: Ints,
+    ) -> None:
+        """Write the actions of these rows of a batch, which are all of one group."""
+        index = batch.memory_index[rows]
+        info = AgentInfo(group.name, batch.uid[rows], keys[rows], _read(memory, index))
+        answer = self.step(fields, info)
+        _write(memory, index, info)
+        for head, values in self._split_heads(answer, group, (len(rows),)):
+            self._actions[rows, head] = values
+
+    def _split_heads(
+        self, answer: Any, group: AgentGroup, shape: tuple[int, ...]
+    ) -> Iterator[tuple[int, Ints]]:
+        """Yield the index of each head of an answer, and its int64 actions.
+
+        Args:
+            answer: What `step` returned.
+            group: Group of the agents.
+            shape: Of the actions of one head: `(agents,)`, or `()` for one agent.
+
+        Raises:
+            ContractError: It is no action; the error names the author's class and line.
+        """
+        names = [head.name for head in group.heads]
+        parts: Mapping[Any, Any]
+        if isinstance(answer, Mapping):
+            parts = answer
+        else:
+            parts = dict(zip(names, self._split_columns(answer, group, shape), strict=True))
+        for name, part in parts.items():
+            if name not in names:
+                hint = format_suggestion(str(name), names)
+                raise self._make_error(answer, f"a {group.name} has no head '{name}'.{hint}")
+            head = names.index(name)
+            yield head, self._check_head(part, group.heads[head], group, shape)
+
+    def _split_columns(self, answer: Any, group: AgentGroup, shape: tuple[int, ...]) -> list[Any]:
+        """Return the part of each head of an answer that is no table."""
+        n_heads = len(group.heads)
+        try:
+            # As objects, so that numbers beside names do not become strings.
+            values = answer if isinstance(answer, np.ndarray) else np.asarray(answer, dtype=object)
+        except ValueError:  # lists of different lengths
+            values = np.empty(0, dtype=object)
+        if values.shape == shape and n_heads == 1:
+            return [values]
+        if values.shape != (*shape, n_heads):
+            expected = f"shape {(*shape, n_heads)}" if shape else f"{n_heads} values"
+            raise self._make_error(answer, f"an action of a {group.name} has {expected}.")
+        return [values[..., head] for head in range(n_heads)]
+
+    def _check_head(
+        self, part: Any, head: ActionHead, group: AgentGroup, shape: tuple[int, ...]
+    ) -> Ints:
+        """Return the choices or numbers of one head as int64 actions of `shape`."""
+        values = np.asarray(part)
+        if values.dtype.kind in "OU":  # names of choices, or names beside indices
+            found = [
+                self._find_choice(str(v), head, group) if isinstance(v, str) else v
+                for v in values.flat
+            ]
+            values = np.array(found).reshape(values.shape)
+        if values.shape == shape and head.is_continuous and values.dtype.kind in "iuf":
+            return encode_numbers(values).reshape(shape)
+        if values.shape == shape and not head.is_continuous and values.dtype.kind in "iu":
+            return values.astype(np.int64)
+        kind = "a number" if head.is_continuous else "the index or the name of a choice"
+        raise self._make_error(part, f"head '{head.name}' takes {kind} for each agent.")
+
+    def _find_choice(self, name: str, head: ActionHead, group: AgentGroup) -> int:
+        """Return the index of a choice."""
+        if name not in head.choices:
+            hint = format_suggestion(name, head.choices)
+            problem = f"head '{head.name}' of a {group.name} has no such choice.{hint}"
+            raise self._make_error(name, problem)
+        return head.choices.index(name)
+
+    def _make_error(self, answer: Any, problem: str) -> ContractError:
+        """Return the error for an answer that is no action."""
+        message = f"{self.step.__qualname__} returned {reprlib.repr(answer)}; {problem}"
+        return ContractError(message, find_definition(self.step))
+
+
+class DictPolicy(BatchDictPolicy):
+    """Base class of policies that act for one agent at a time: override `step`.
+
+    `step(observation, info)` gets `[*shape]` of each field by name and returns the index or the name
+    of a choice, one for each head in a list, or a table by head. `reset(info)` may prepare
+    `info.memory`, which `memory_layout` declares.
+
+    Args:
+        spec: Groups, observation fields and action heads of the world.
+    """
+
+    def _reset_rows(
+        self, group: AgentGroup, rows: Ints, batch: AgentBatch, memory: Memory, keys: Ints
+    ) -> None:
+        """Call `reset` for one agent after the other."""
+        for row in rows.tolist():
+            index = int(batch.memory_index[row])
+            info = AgentInfo(
+                group.name, int(batch.uid[row]), int(keys[row]), _read(memory, (index, ...))
+            )
+            self.reset(info)
+            _write(memory, index, info)
+
+    def _act_rows(
+        self,
+        group: AgentGroup,
+        rows: Ints,
+        fields: DictObservation,
+        batch: AgentBatch,
+        memory: Memory,
+        keys: Ints,
+    ) -> None:
+        """Call `step` for one agent after the other."""
+        for i, row in enumerate(rows.tolist()):
+            index = int(batch.memory_index[row])
+            info = AgentInfo(
+                group.name, int(batch.uid[row]), int(keys[row]), _read(memory, (index, ...))
+            )
+            answer = self.step({name: values[i] for name, values in fields.items()}, info)
+            _write(memory, index, info)
+            for head, value in self._split_heads(answer, group, ()):
+                self._actions[row, head] = value
+
+
+def _split_groups(spec: WorldSpec, batch: AgentBatch) -> Iterator[tuple[AgentGroup, Ints]]:
+    """Yield each group that has agents in a batch, and their places in it."""
+    for index in np.unique(batch.group).tolist():
+        yield spec.groups[index], np.flatnonzero(batch.group == index)
+
+
+def _read(memory: Memory, index: Any) -> dict[str, AnyArray]:
+    """Return copies of the memory at `index`."""
+    return {name: np.array(array[index]) for name, array in memory.items()}
+
+
+def _write(memory: Memory, index: Any, info: AgentInfo) -> None:
+    """Store what a policy has left in `info.memory`."""
+    for name, array in memory.items():
+        array[index] = info.memory[name]
