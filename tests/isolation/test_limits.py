@@ -4,8 +4,11 @@ import os
 import re
 import time
 
+import numpy as np
 import pytest
 
+import kinfolk as kf
+from kinfolk.core.errors import PolicyFailedError
 from kinfolk.engines.base import LocalEngine
 from kinfolk.evaluation.rollout import Isolation, evaluation_task, run_evaluation, run_matches
 from kinfolk.isolation.cgroups import worker_cgroups
@@ -20,7 +23,7 @@ from kinfolk.isolation.sandbox.bubblewrap import explain_unusable
 from kinfolk.isolation.worker_pool import _pools, close_pools
 from kinfolk.play.task import WorldRef
 from kinfolk.policies.resolve import resolve
-from kinfolk.testing.inspection import wait_for_exit
+from kinfolk.testing.inspection import children_of, wait_for_exit
 
 RULES = {"grazers": 3, "hunters": 2, "rows": 5, "max_ticks": 8, "max_age": 99, "start_energy": 99}
 MAP = {"grazer": "good", "hunter": "greedy"}
@@ -56,7 +59,9 @@ def test_an_episode_has_a_limit_of_time_that_small_steps_add_up_to():
     for failure in found:
         assert 1 <= failure.tick <= 3, "no step takes less than 0.1 s, and on a busy machine more"
         start, used, end = re.split(r"(?<=used )([\d.]+)", failure.message)
-        assert start == f"Slot 'greedy', agent {failure.agent}, tick {failure.tick}: act_async used "
+        assert (
+            start == f"Slot 'greedy', agent {failure.agent}, tick {failure.tick}: act_async used "
+        )
         assert end == " s in the episode, with a limit of 0.35."
         assert float(used) >= 0.35
 
@@ -148,16 +153,21 @@ def test_processor_time_of_hanging_policies_threads_and_children_counts(kind):
 
 
 def test_processor_time_between_steps_counts_for_the_next_step():
-    slots = {
-        "good": resolve("class:greedy_policies.Sleeps", trusted=False),  # time for others to think
-        "greedy": resolve("class:greedy_policies.Ponders", trusted=False),
-    }
-    settings = IsolationSettings(step_timeout=20.0, episode_cpu_limit=0.2)
-    ref = WorldRef("probe", settings=RULES)
-    isolation = Isolation("agent", settings)
-    [report] = run_evaluation(evaluation_task(ref, slots, 5, [0], MAP, isolation)).episodes
-    assert {(f.slot, f.agent) for f in report.failures} == {("greedy", 3), ("greedy", 4)}
-    assert all("CPU s in the episode, with a limit of 0.2." in f.message for f in report.failures)
+    close_pools()
+    spec = kf.PolicySpec("greedy_policies.Ponders")
+    limits = IsolationSettings(step_timeout=20.0, episode_cpu_limit=0.3)
+    world_spec = WorldRef("probe").spec
+    observation = np.zeros(world_spec.row_bytes, dtype=np.uint8)
+    with kf.PerAgentSubprocessPolicy(spec, world_spec, isolation=limits) as agent:
+        agent.step(observation)
+        [server] = children_of(os.getpid())
+        [worker] = children_of(server)
+        used, end = read_cpu_clock(worker), time.monotonic() + 60.0
+        while read_cpu_clock(worker) < used + 0.5 and time.monotonic() < end:
+            time.sleep(0.02)
+        with pytest.raises(PolicyFailedError) as failed:
+            agent.step(observation)
+    assert str(failed.value).endswith(" CPU s in the episode, with a limit of 0.3.")
 
 
 @needs_sandbox
