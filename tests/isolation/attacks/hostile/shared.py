@@ -143,7 +143,7 @@ class HidesBehindADeadThread(TakesSharedMaps):
     def step(self):
         if self.n_steps == ATTACK_STEP:
             worker = next(item for item in gc.get_objects() if type(item).__name__ == "_WorkerLoop")
-            threading.Thread(target=lambda: worker.execute(Attack.step(self))).start()
+            threading.Thread(target=worker.execute, args=(super().step,)).start()
             libc.syscall(_EXIT, 0)  # without the interpreter's lock, which the other thread takes
 
 
