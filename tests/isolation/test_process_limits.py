@@ -136,3 +136,10 @@ def test_a_policy_from_a_file_is_not_built_outside_of_the_sandbox():
     assert not may_build_here(asks_for_much, sandbox)
     assert may_build_here(asks_for_much, IsolationSettings()), "your own, without a sandbox"
     assert may_build_here(resolve("kin://noop"), sandbox), "you chose its settings"
+
+
+def test_a_fork_server_imports_no_library_that_only_some_policies_need():
+    code = "import sys, kinfolk.isolation.forkserver_main; print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    heavy = {"numba", "pydantic", "torch", "rich", "typer"}  # each takes longer than all the rest
+    assert heavy.isdisjoint(done.stdout.split())

@@ -25,7 +25,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from kinfolk.core import libc
-from kinfolk.isolation.cgroups.worker_cgroups import enter_cgroups
+from kinfolk.isolation.cgroups.hierarchy import enter_cgroups
 from kinfolk.isolation.sandbox.landlock import landlock_abi_version
 from kinfolk.isolation.sandbox.namespaces import (
     drop_capabilities,
