@@ -140,6 +140,8 @@ class ForksInAChain(Attack):
 class HidesBehindADeadThread(TakesSharedMaps):
     """Ends its first thread and goes on in another, so that the system shows the process as one without memory."""
 
+    limits = {**TakesSharedMaps.limits, "step_timeout": 40.0}
+
     def step(self):
         if self.n_steps == ATTACK_STEP:
             worker = next(item for item in gc.get_objects() if type(item).__name__ == "_WorkerLoop")
