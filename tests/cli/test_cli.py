@@ -322,7 +322,7 @@ def test_ctrl_c_stops_at_once_and_leaves_a_run_that_can_go_on(tmp_path):
         "Stopped; resume with: kinfolk eval --resume mine",
         "Interrupted.",
     ]
-    assert wait_for_exit(5, workers)
+    assert wait_for_exit(30, workers)
     assert not list(tmp_path.rglob(".*")), "nothing is half-written"
     done = kinfolk("eval", "--resume", "mine", "--json", cwd=tmp_path)
     whole = kinfolk(*words, "--out", "whole", "--json", cwd=tmp_path)

@@ -69,7 +69,7 @@ def check_end(tmp_path, scratch, name, words, begun, more_lines=r"Episodes: .*")
     started = descendants(running.pid)
     shared = shared_memory_of([running.pid, *started])
     running.send_signal(signal.Signals[name])
-    out, err = running.communicate(timeout=60)
+    out, err = running.communicate(timeout=200)
     assert out == ""
     *others, stopped, last = err.splitlines()
     assert [line for line in others if not re.fullmatch(more_lines, line)] == []
@@ -77,7 +77,7 @@ def check_end(tmp_path, scratch, name, words, begun, more_lines=r"Episodes: .*")
     assert stopped == f"Stopped; resume with: kinfolk {resume} --resume 'my run'"
     assert last == LAST_WORDS[name]
     assert running.returncode == CODES[name]
-    assert wait_for_exit(10, started)
+    assert wait_for_exit(30, started)
     assert left_in(scratch) == []
     assert [name for name in shared if os.path.exists(name)] == []
     assert "leaked" not in err

@@ -101,7 +101,7 @@ def test_workers_do_not_outlive_a_parent_that_is_killed(tmp_path):
     os.kill(parent.pid, signal.SIGKILL)
     parent.wait()
     parent.stdout.close()
-    assert wait_for_exit(5, workers)
+    assert wait_for_exit(30, workers)
 
 
 SCRIPT = """

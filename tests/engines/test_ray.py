@@ -112,7 +112,7 @@ def test_closing_removes_a_cluster_that_was_started_here(tmp_path):
     started = children_of(main.pid)
     assert started
     assert main.stdout.readline() == "closed\n"
-    assert wait_for_exit(5, started)
+    assert wait_for_exit(30, started)
     assert folder
     assert not os.path.exists(folder)
     main.kill()
@@ -130,7 +130,7 @@ def test_a_cluster_started_here_ends_when_its_driver_is_killed(tmp_path):
     main.kill()
     main.wait()
     main.stdout.close()
-    assert wait_for_exit(5, started)
+    assert wait_for_exit(30, started)
 
 
 @pytest.mark.parametrize("address", ["127.0.0.1:1", "ray://127.0.0.1:1"])

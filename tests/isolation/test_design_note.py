@@ -145,7 +145,7 @@ def test_cleanup_shutdown_ends_the_process_after_the_policy_was_closed(zoo_modul
     started = descendants(os.getpid()) - before
     wrapped.shutdown()
     assert (tmp_path / "note").read_text() == "shut down"
-    assert wait_for_exit(5, started)
+    assert wait_for_exit(30, started)
 
 
 def test_cleanup_joins_with_a_timeout_then_terminates(zoo_module):
@@ -154,7 +154,7 @@ def test_cleanup_joins_with_a_timeout_then_terminates(zoo_module):
     wrapped = wrap_agent_policy_in_subprocess(policies.agent_policy(0), policies, 0)
     started = descendants(os.getpid()) - before
     wrapped.shutdown()
-    assert wait_for_exit(5, started)
+    assert wait_for_exit(30, started)
     assert time.monotonic() - start < 30, "the policy would sleep for a minute"
 
 
@@ -164,7 +164,7 @@ def test_cleanup_falls_back_to_the_end_of_the_object(policies):
     started = descendants(os.getpid()) - before
     assert len(started) == 2
     del wrapped
-    assert wait_for_exit(5, started)
+    assert wait_for_exit(30, started)
     assert not subprocess_policy._pools
 
 
@@ -288,13 +288,13 @@ def test_completeness_cleanup_always_happens(policies):
     with pytest.raises(KeyboardInterrupt):
         run_all()
     assert len(started) == 4
-    assert wait_for_exit(5, started)
+    assert wait_for_exit(30, started)
 
 
 @pytest.mark.parametrize("how", ["raise", "exit", "hang"])
 def test_completeness_all_episodes_complete_and_partial_results_are_returned(zoo, how):
     slots = {"all": f"class:agent_policies.FailingTeam?how={how}"}
-    result = kf.evaluate("probe", **{**PROBE, "slots": slots}, isolate="agent", step_timeout=0.5)
+    result = kf.evaluate("probe", **{**PROBE, "slots": slots}, isolate="agent", step_timeout=1.0)
     assert result.episodes == 3
     assert result.ticks.mean == 8
     assert result.failures == 3 * 5
@@ -445,9 +445,9 @@ def test_subprocess_crash_is_propagated_to_the_main_process(zoo_module):
 def test_deadlock_is_detected_by_a_timeout_and_the_process_is_terminated(zoo_module):
     policies, before = zoo_module.FailingTeam(SPEC, how="hang"), descendants(os.getpid())
     agent = policies.agent_policy(0)
-    with wrap_agent_policy_in_subprocess(agent, policies, 0, step_timeout=0.5) as wrapped:
+    with wrap_agent_policy_in_subprocess(agent, policies, 0, step_timeout=1.0) as wrapped:
         acts(wrapped, OBSERVATIONS[:2])
-        with pytest.raises(PolicyFailedError, match=r"act_async timed out after 0\.5 s"):
+        with pytest.raises(PolicyFailedError, match=r"act_async timed out after 1 s"):
             wrapped.step(OBSERVATIONS[2])
         assert len(descendants(os.getpid()) - before) == 1, "only the fork server is left"
 
@@ -488,17 +488,22 @@ def test_true_parallelism_agents_compute_at_the_same_time(zoo_module):
         wrap_agent_policy_in_subprocess(policies.agent_policy(i), policies, i) for i in range(4)
     ]
     try:
-        for _ in range(2):  # the first step of a process takes longer
+        fastest = 1.0
+        for _ in range(
+            30
+        ):  # the first step of a process takes longer, and so do steps on a busy machine
             start = time.monotonic()
             for agent in agents:
                 agent.step_async(OBSERVATIONS[0])
             for agent in agents:
                 assert agent.step_wait().tolist() == [1, 0]
-            took = time.monotonic() - start
+            fastest = min(fastest, time.monotonic() - start)
+            if fastest < 0.7:
+                break
     finally:
         for agent in agents:
             agent.shutdown()
-    assert took < 0.6, "one after another they would take 0.8 s"
+    assert fastest < 0.7, "one after another they would always take 0.8 s"
 
 
 def test_when_to_use_makes_no_difference_to_results(zoo):
@@ -523,16 +528,20 @@ def test_process_pooling_reuses_processes_across_episodes(zoo, tmp_path):
 def test_async_communication_requests_are_sent_before_the_first_answer_is_awaited(zoo_module):
     policies = zoo_module.SlowTeam(SPEC)
     with wrap_agent_policy_in_subprocess(policies.agent_policy(0), policies, 0) as wrapped:
-        wrapped.step(OBSERVATIONS[0])
-        start = time.monotonic()
-        wrapped.step_async(OBSERVATIONS[0])
-        assert time.monotonic() - start < 0.2, "it does not wait for the answer"
-        assert wrapped.step_wait().tolist() == [1, 0]
+        fastest = 1.0
+        for _ in range(30):  # the machine may be busy
+            start = time.monotonic()
+            wrapped.step_async(OBSERVATIONS[0])
+            fastest = min(fastest, time.monotonic() - start)
+            assert wrapped.step_wait().tolist() == [1, 0]
+            if fastest < 0.2:
+                break
+    assert fastest < 0.2, "it does not wait for the answer, which takes as long"
 
 
 def test_timeout_handling_detects_hangs_in_an_evaluation(zoo):
     slots = {"all": "class:agent_policies.FailingTeam?how=hang"}
-    _, episodes = timings(slots=slots, isolate="agent", episodes=1, step_timeout=0.5)
+    _, episodes = timings(slots=slots, isolate="agent", episodes=1, step_timeout=1.0)
     causes = [(f.agent, f.tick, f.cause) for f in episodes[0].failures]
     assert causes == [(uid, 2, "timeout") for uid in range(5)]
 

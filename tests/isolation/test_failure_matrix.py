@@ -158,9 +158,9 @@ def test_processes_of_any_agents_may_exit(zoo, scene, how, isolate, on_failure):
 @pytest.mark.parametrize("scene", list(SCENES))
 def test_any_agents_may_hang(zoo, scene, isolate, on_failure):
     for agents, tick in [((1,), 1), ((2,), 7), ((1, 2), 1)]:
-        check(scene, agents, tick, on_failure, isolate, "hang", step_timeout=0.5)
+        check(scene, agents, tick, on_failure, isolate, "hang", step_timeout=1.5)
     if on_failure == "noop":  # the first action has the timeout of the start
-        check(scene, (2,), 0, on_failure, isolate, "hang", step_timeout=0.5, start_timeout=3.0)
+        check(scene, (2,), 0, on_failure, isolate, "hang", step_timeout=1.5, start_timeout=6.0)
 
 
 # From here on, hypothesis draws who fails, when, how and with which settings.
@@ -313,7 +313,7 @@ def test_any_agents_may_fail_at_any_tick_in_any_order(zoo, plan):
 def test_hangs_of_some_agents_beside_failures_of_others(zoo, on_failure):
     agents = {1: (4, "hang"), 2: (4, "raise"), 3: (2, "exit"), 4: (4, "hang")}
     plan = Plan(("a", "b", "a", "b", "a"), agents, {}, "agent", on_failure, 0)
-    check_plan("probe", plan, step_timeout=0.7)
+    check_plan("probe", plan, step_timeout=1.5)
 
 
 @pytest.mark.parametrize("agents", [{}, {1: (IN_RESET, "raise")}])
@@ -341,7 +341,7 @@ def test_three_hundred_plans_of_failures(zoo, plan):
 @settings(max_examples=40, **DRAWN)
 @given(plan=plans(5, kinds=("raise", "hang", "exit", "segfault")))
 def test_plans_with_hangs(zoo, plan):
-    check_plan("probe", plan, step_timeout=1.0, start_timeout=3.0)
+    check_plan("probe", plan, step_timeout=1.5, start_timeout=6.0)
 
 
 @pytest.mark.more

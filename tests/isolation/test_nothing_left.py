@@ -30,7 +30,7 @@ from kinfolk.core.temporary_folder import remove_tree  # noqa: E402
 from kinfolk.isolation.cgroups.hierarchy import explain_no_cgroups  # noqa: E402
 
 N_EPISODES, N_KILLS = 300, 30
-SECONDS_TO_END = 10.0  # for the processes of a killed host
+SECONDS_TO_END = 60.0  # for the processes of a killed host
 USERS = ("root", "user")
 
 pytestmark = [

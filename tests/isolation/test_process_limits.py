@@ -1,5 +1,6 @@
 """Limits of the number of processes, and weaker isolation where none can be started."""
 
+import mmap
 import os
 import subprocess
 import sys
@@ -10,8 +11,10 @@ from kinfolk.core.errors import EngineError
 from kinfolk.evaluation.rollout import Isolation, evaluation_task, run_evaluation
 from kinfolk.isolation.failures import IsolationSettings
 from kinfolk.isolation.forkserver import ForkServerClient, ProcessLimitError
-from kinfolk.isolation.worker_pool import close_pools
+from kinfolk.isolation.forkserver_main import bound_preload
+from kinfolk.isolation.worker_pool import close_pools, may_build_here
 from kinfolk.play.task import WorldRef
+from kinfolk.policies.build import ResolvedPolicy
 from kinfolk.policies.resolve import resolve
 
 RULES = {"grazers": 3, "hunters": 2, "rows": 5, "max_ticks": 8, "max_age": 99, "start_energy": 99}
@@ -107,3 +110,36 @@ def test_limits_of_a_slot_without_a_process_are_said_not_to_hold(plain):
     with pytest.raises(EngineError) as refused:
         run_evaluation(task("none", memory_limit=100, strict=True))
     assert str(refused.value).endswith("do not hold: --memory-limit. --strict asks for them.")
+
+
+def test_what_is_preloaded_for_a_stranger_has_a_limit_of_memory():
+    pid = os.fork()  # limits and alarms are of the whole process
+    if pid == 0:
+        code, private = 1, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS
+        try:
+            with bound_preload():
+                try:
+                    mmap.mmap(-1, 5 * 2**30, flags=private)
+                except OSError:
+                    code = 2
+            mmap.mmap(-1, 5 * 2**30, flags=private | 0x4000)  # MAP_NORESERVE: no memory is touched
+            code = 0 if code == 2 else 1
+        finally:
+            os._exit(code)
+    assert os.waitpid(pid, 0)[1] == 0
+
+
+def test_a_policy_from_a_file_is_not_built_outside_of_the_sandbox():
+    net = "kinfolk.policies.neural.architectures:MlpPolicy"
+    asks_for_much = ResolvedPolicy(net, {"hidden": [10**6, 10**6]}, is_from_file=True)
+    sandbox = IsolationSettings(sandbox=True)
+    assert not may_build_here(asks_for_much, sandbox)
+    assert may_build_here(asks_for_much, IsolationSettings()), "your own, without a sandbox"
+    assert may_build_here(resolve("kin://noop"), sandbox), "you chose its settings"
+
+
+def test_a_fork_server_imports_no_library_that_only_some_policies_need():
+    code = "import sys, kinfolk.isolation.forkserver_main; print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    heavy = {"numba", "pydantic", "torch", "rich", "typer"}  # each takes longer than all the rest
+    assert heavy.isdisjoint(done.stdout.split())

@@ -1,6 +1,7 @@
 """Shared buffers of several workers: what the host writes at an index, that worker reads."""
 
 import os
+import random
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ from kinfolk.isolation.shared_buffers import (
     SharedBufferArray,
     create_anonymous_memory,
 )
+from kinfolk.isolation.worker import draw_request_id
 
 LAYOUT = BufferLayout(capacity=2, row_bytes=5000, n_heads=3)  # larger than a page
 
@@ -59,3 +61,12 @@ def test_an_invalid_descriptor_is_refused_by_the_system():
         array.attach(0, 999_999)
     assert np.all(array.header == 0)
     array.close()
+
+
+def test_request_ids_cannot_be_foreseen_from_the_state_of_the_random_module():
+    drawn = []
+    for _ in range(2):
+        random.seed(7)
+        drawn.append([draw_request_id() for _ in range(600)])
+    assert len({*drawn[0], *drawn[1]}) == 1200
+    assert all(0 <= number < 2**62 for number in drawn[0])

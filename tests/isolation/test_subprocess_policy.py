@@ -142,7 +142,7 @@ def test_an_evaluation_that_is_killed_leaves_no_process(tmp_path, zoo):
     assert len(family) >= 15
     os.kill(main.pid, signal.SIGKILL)
     main.wait()
-    assert wait_for_exit(5, family)
+    assert wait_for_exit(30, family)
 
 
 def descendants(pid):

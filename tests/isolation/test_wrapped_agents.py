@@ -162,7 +162,7 @@ def test_an_agent_that_was_not_shut_down_ends_with_its_object(team):
     assert len(left) == 2
     del agent
     gc.collect()
-    assert wait_for_exit(5, left)
+    assert wait_for_exit(30, left)
 
 
 def test_after_shutdown_it_cannot_act(team):
@@ -179,7 +179,7 @@ def test_after_shutdown_it_cannot_act(team):
 
 FAILURES = {
     "raise": "act_async raised LookupError: no path",
-    "hang": "act_async timed out after 0.5 s",
+    "hang": "act_async timed out after 1 s",
     "exit": "its process exited in act_async with code 3",
 }
 
@@ -187,7 +187,7 @@ FAILURES = {
 @pytest.mark.parametrize("how", list(FAILURES))
 def test_a_failure_is_raised_until_the_agent_is_reset(team, how):
     policies = team("FailingTeam", how=how)
-    with wrap(policies.agent_policy(0), policies, 0, step_timeout=0.5) as agent:
+    with wrap(policies.agent_policy(0), policies, 0, step_timeout=1.0) as agent:
         for _ in range(2):
             agent.reset()
             assert [agent.step(seen).tolist() for seen in OBSERVATIONS[:2]] == [[2, 0]] * 2

@@ -40,6 +40,24 @@ def test_a_file_of_weights_is_not_a_policy_file(tmp_path):
     assert str(refused.value) == (f"{path} is not a file of policy: its header has no such entry.")
 
 
+@pytest.mark.parametrize(
+    ("class_path", "settings", "shown"),
+    [
+        ("evil.Net\x1b[31m", {}, r"evil.Net\x1b[31m' of 13"),
+        (PATH, {"x" * 3000: 1}, "x" * 80 + "' of 3,000"),
+    ],
+)
+def test_names_in_a_policy_file_are_short_and_printable(tmp_path, class_path, settings, shown):
+    path = tmp_path / "mine.safetensors"
+    write_policy(path, PolicyFile(class_path, settings, {}))
+    with pytest.raises(UsageError) as refused:
+        resolve(f"file:{path}", trusted=False)
+    assert str(refused.value) == (
+        f"{path} names a class or setting '{shown} characters; a name has at most 1000, and they "
+        "must be printable."
+    )
+
+
 def write_run_policy(folder, slot, step, best=False):
     for chunk in iter_policy_chunks(slot, step, PolicyFile(PATH, {}, weights(step)), best):
         path = folder / chunk.path

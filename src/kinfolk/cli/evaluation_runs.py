@@ -47,15 +47,16 @@ def build_policies(settings: Any) -> None:
     Raises:
         UsageError: A policy cannot be found or built for this world.
     """
-    from kinfolk.isolation.worker_pool import is_preloadable
+    from kinfolk.isolation.worker_pool import may_build_here
     from kinfolk.policies.build import build_policy
 
     trusted = [slot for slot in settings.slots if settings.is_trusted(slot)]
+    limits = settings.isolation_settings
     ours = [  # nothing of an isolated policy is built here, unless it is kinfolk's own
         slot
         for slot in settings.slots
         if slot.policy_uri is not None
-        and (slot in trusted or is_preloadable(slot.resolve_policy(trusted=False)))
+        and (slot in trusted or may_build_here(slot.resolve_policy(trusted=False), limits))
     ]
     uris = {slot.id: str(slot.policy_uri) for slot in ours}
     compile_kernels(settings.world, settings.world_settings, settings.preset, uris)

@@ -98,8 +98,6 @@ class BatchedCall:
         if self._is_measured:
             self._seen_ns = None
             _measured_calls.append(self)
-            for worker in self.workers:
-                worker.meter.start_step()
         shared.memory_fence()
         buffers.header[self._buffer_indices, shared.REQUEST_ID] = self._request_id
         wake_workers(self._wake_fds)

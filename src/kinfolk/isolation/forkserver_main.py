@@ -16,15 +16,16 @@ import gc
 import importlib
 import json
 import os
+import resource
 import select
 import signal
 import socket
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
 from kinfolk.core import libc
-from kinfolk.isolation.cgroups.worker_cgroups import enter_cgroups
+from kinfolk.isolation.cgroups.hierarchy import enter_cgroups
 from kinfolk.isolation.sandbox.landlock import landlock_abi_version
 from kinfolk.isolation.sandbox.namespaces import (
     drop_capabilities,
@@ -39,6 +40,7 @@ from kinfolk.isolation.worker_main import preload_policy, run_worker
 _MAX_MESSAGE_BYTES = 65536
 _MAX_READS = 16  # of a worker's output at a time
 _POLL_MS = 1000
+_MAX_PRELOAD_BYTES, _MAX_PRELOAD_SECONDS = 4 * 2**30, 300
 _FDS_PER_WORKER = 5  # as `run_worker` takes them; those of its control group follow
 _STANDARD_FDS = (0, 1, 2)
 _MAX_FD = 2**20
@@ -159,7 +161,7 @@ class ForkServer:
             if "preload" in request:
                 payload_fd = self._received_fds.pop(0)
                 # If it fails, the worker will fail in the same way and report it.
-                with contextlib.suppress(BaseException):
+                with contextlib.suppress(BaseException), bound_preload():
                     preload_policy(payload_fd, request["preload"])
                 os.close(payload_fd)
                 gc.freeze()
@@ -242,6 +244,26 @@ class ForkServer:
         """Send a report to the host, if it still runs."""
         with contextlib.suppress(OSError):
             self._control.sendall(json.dumps(message).encode() + b"\n")
+
+
+@contextlib.contextmanager
+def bound_preload() -> Iterator[None]:
+    """Bound the memory and time of what is done in this context; a stranger's settings may want more."""
+
+    def give_up(*_: object) -> None:
+        raise TimeoutError
+
+    soft, hard = resource.getrlimit(resource.RLIMIT_DATA)
+    limits = [_MAX_PRELOAD_BYTES, *(each for each in (soft, hard) if each >= 0)]  # -1: none
+    resource.setrlimit(resource.RLIMIT_DATA, (min(limits), hard))
+    signal.signal(signal.SIGALRM, give_up)
+    signal.alarm(_MAX_PRELOAD_SECONDS)
+    try:
+        yield
+    finally:
+        signal.alarm(0)
+        signal.signal(signal.SIGALRM, signal.SIG_DFL)
+        resource.setrlimit(resource.RLIMIT_DATA, (soft, hard))
 
 
 def _run_in_child(fds: list[int], output_fd: int, config: dict[str, Any]) -> None:

@@ -167,12 +167,11 @@ class WorkerMeter:
             self._host_pid = receive_sender_pid(self._connection)
         return self._host_pid
 
-    def start_step(self) -> None:
-        """Begin to measure the CPU time of a request."""
-        self._cpu_mark = self._limits.read_cpu_seconds(self.host_pid)
-
     def take_cpu_seconds(self) -> float:
-        """Return the CPU time since `start_step` or the last call of this."""
+        """Return the CPU time since the last call of this, or since the process was started.
+
+        What a policy uses between its steps counts for the next one.
+        """
         now = self._limits.read_cpu_seconds(self.host_pid)
         used, self._cpu_mark = max(0.0, now - self._cpu_mark), now
         return used
@@ -256,7 +255,10 @@ def read_ended_cpu_seconds(pid: int) -> float:
 
 def list_process_tree(pid: int) -> list[int]:
     """Return a process and all its descendants; only itself where the system does not tell."""
-    return [pid, *(member for child in _list_children(pid) for member in list_process_tree(child))]
+    members = [pid]
+    for member in members:  # grows meanwhile; no recursion, as a policy chooses how deep they nest
+        members += _list_children(member)
+    return members
 
 
 def _list_children(pid: int) -> Iterator[int]:
@@ -290,10 +292,7 @@ def read_memory_mb(pid: int) -> float:
     Shared memory counts in full as soon as it is mapped, because a process can hide pages of it from
     the kernel's count (`MADV_DONTNEED`) and still hold them.
     """
-    try:
-        maps = Path(f"/proc/{pid}/maps").read_text()
-    except OSError:
-        return 0.0
+    maps = _read_memory_file(pid, "maps", "-")
     shared = sum(int(end, 16) - int(start, 16) for start, end in _SHARED_MAP.findall(maps))
     status = _read_status(pid)
     memory_kb = sum(status.get(name, 0) for name in _MEMORY_FIELDS)
@@ -307,9 +306,27 @@ def read_peak_kb(pid: int) -> int:
 
 def _read_status(pid: int) -> dict[str, int]:
     """Return the numbers of `/proc/PID/status`, memory in kB; none if the process has ended."""
-    try:
-        lines = Path(f"/proc/{pid}/status").read_text().splitlines()
-    except OSError:
-        return {}
+    lines = _read_memory_file(pid, "status", "VmSize").splitlines()
     fields = ((name, value.split()) for name, _, value in (line.partition(":") for line in lines))
     return {name: int(words[0]) for name, words in fields if words and words[0].isdecimal()}
+
+
+def _read_memory_file(pid: int, name: str, needed: str) -> str:
+    """Return a file of `/proc/PID` that tells of memory; "" if the process has ended.
+
+    If the first thread of a process has ended, only the files of its other threads tell.
+
+    Args:
+        pid: The process.
+        name: Name of the file.
+        needed: Text that is in the file of a thread with memory.
+    """
+    try:
+        text = Path(f"/proc/{pid}/{name}").read_text()
+        others = () if needed in text else os.listdir(f"/proc/{pid}/task")
+        for thread in others:
+            if needed in (text := Path(f"/proc/{pid}/task/{thread}/{name}").read_text()):
+                break
+    except OSError:
+        return ""
+    return text

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import random
 import socket
 import time
 from collections.abc import Callable, Sequence
@@ -26,6 +25,7 @@ EXIT_TIMEOUT = 1.0  # seconds for a worker to exit by itself
 # A wake-up can be missed if host and worker go to sleep at the same moment; so sleeps are short.
 _MAX_WAIT_SECONDS = 0.02
 _MAX_PARENT_MEMORY = 64 * 2**20  # bytes of each of three rows that the host holds for an agent
+_N_DRAWN_IDS, _SIGN_AND_SPARE_BITS = 512, 2  # of request ids, which are drawn in advance
 _PIPE_BYTES = 65536  # capacity of a pipe; one byte per wake-up
 _WORKER_SETTINGS = (
     "memory_limit", "cpu_limit", "file_size_limit", "sandbox", "process_limit", "disk_limit",
@@ -249,7 +249,8 @@ class Worker:
         Its three rows hold the exported memory of this agent, and that of its two parents.
 
         Returns:
-            An error if the policy has more memory per agent than the host is ready to hold.
+            An error if the policy has more memory per agent than the host is ready to hold, or does
+            not take it.
         """
         size = int(self.buffer.header[shared.MEMORY_BYTES])
         if not self.inherits_memory or size <= 0:
@@ -261,8 +262,14 @@ class Worker:
         fd = shared.create_anonymous_memory(3 * size)
         memory = shared.map_memory(fd, 3 * size)
         self.parent_memory = np.frombuffer(memory, np.uint8).reshape(3, size)
-        socket.send_fds(self._socket, [b"."], [fd])
-        os.close(fd)
+        try:
+            socket.send_fds(self._socket, [b"."], [fd])
+        except OSError as error:  # the policy has closed it, or its process has just ended
+            if self.forkserver.exit_code(self.pid) is not None:
+                return self._describe_exit()
+            return WorkerError("raised", f"nothing, but closed its socket: {error.strerror}")
+        finally:
+            os.close(fd)
         return None
 
     def close(self, graceful: bool = False) -> None:
@@ -311,5 +318,13 @@ def wake_workers(wake_fds: Sequence[int]) -> None:
 
 
 def draw_request_id() -> int:
-    """Return a random request id, so that a policy cannot reply before it is asked."""
-    return random.getrandbits(62)
+    """Return a random request id, so that a policy cannot reply before it is asked.
+
+    The kernel draws them, many at a time: from numbers of `random` a policy could compute the next.
+    """
+    if not _request_ids:
+        _request_ids.extend(memoryview(os.urandom(8 * _N_DRAWN_IDS)).cast("Q"))
+    return _request_ids.pop() >> _SIGN_AND_SPARE_BITS
+
+
+_request_ids: list[int] = []  # drawn and not yet used

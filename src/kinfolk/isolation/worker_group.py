@@ -270,7 +270,6 @@ class WorkerGroup:
                 if self.per_agent:
                     rows[:, AGENT_INDEX_COLUMN] = 0
                 supervised.worker.meter.usages = (self.match_usage, supervised.usage)
-                supervised.worker.meter.start_step()
                 supervised.worker.send(shared.CMD_RESET, rows)
                 sent[supervised.worker] = supervised
         replies = self.collect(sent, self.get_action_timeout(sent))

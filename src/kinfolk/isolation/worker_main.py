@@ -275,6 +275,8 @@ def set_resource_limits(config: Mapping[str, Any]) -> None:
         _limit(resource.RLIMIT_MEMLOCK, 0)
         _limit(resource.RLIMIT_NOFILE, _MAX_OPEN_FILES)
         _limit(resource.RLIMIT_MSGQUEUE, 0)
+        for kind in (resource.RLIMIT_RTPRIO, resource.RLIMIT_NICE):  # some users may starve others
+            _limit(kind, 0)
 
 
 def _limit(kind: int, value: int) -> None:

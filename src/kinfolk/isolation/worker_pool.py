@@ -55,6 +55,14 @@ def is_preloadable(resolved: ResolvedPolicy) -> bool:
     return is_ours and not list_named_code(resolved)
 
 
+def may_build_here(resolved: ResolvedPolicy, settings: IsolationSettings) -> bool:
+    """Return whether an isolated policy may be built in this process, to check it.
+
+    Not from a stranger's file: its settings may ask for a net that takes all memory.
+    """
+    return is_preloadable(resolved) and not (settings.sandbox and resolved.is_from_file)
+
+
 class WorkerPool:
     """Starts workers and takes them back; a worker plays many episodes, one after another.
 

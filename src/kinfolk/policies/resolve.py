@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl, unquote
 
-from kinfolk.core.errors import UsageError
+from kinfolk.core.errors import UsageError, escape_text
 from kinfolk.core.imports import Registry, RegistryEntry, import_object
 from kinfolk.core.settings import parse_value
 from kinfolk.policies.build import ResolvedPolicy
@@ -69,6 +69,7 @@ _BUILT_IN = {  # import path and description
 _ENTRIES = {name: RegistryEntry(*entry) for name, entry in _BUILT_IN.items()}
 POLICIES = Registry("policy", "policies", _ENTRIES)
 _ALIASES = {"metta://policy/role_py": "kin://roles"}  # how users of the earlier system write it
+_MAX_NAME_LENGTH, _SHOWN_NAME_LENGTH = 1000, 80  # of classes and settings in policy files
 _URI_FORMS = (
     "kin://NAME or class:package.module.Class, each with ?key=value (weights=FILE), "
     "file:POLICY.safetensors, file:POLICY.py[:Class] or run:RUN[/SLOT][@best|@latest|@STEP]"
@@ -119,6 +120,7 @@ def resolve(
                 import_object(path)
             return _read_files(path, kwargs)
         saved = read_policy(Path(name) if scheme == "file" else find_policy(name))
+        _check_names(name, [saved.class_path, *saved.settings])
         merged = {**saved.settings, **kwargs}
         return ResolvedPolicy(saved.class_path, merged, saved.arrays, is_from_file=True)
     hint = suggest_policy_uri(uri, POLICIES) or f" Write {_URI_FORMS}."
@@ -148,6 +150,21 @@ def resolve_class(path: str, settings: Mapping[str, Any], trusted: bool = True) 
     elif find_spec(package) is None:
         raise UsageError(f"'{path}' cannot be imported: there is no module {package}.")
     return _read_files(path, settings)
+
+
+def _check_names(file: str, names: Sequence[str]) -> None:
+    """Check the names in a policy file, which a stranger may have chosen and which messages quote.
+
+    Raises:
+        UsageError: One is very long, or would not print as it is.
+    """
+    for name in names:
+        if len(name) > _MAX_NAME_LENGTH or not name.isprintable():
+            text = escape_text(name[:_SHOWN_NAME_LENGTH])
+            raise UsageError(
+                f"{file} names a class or setting '{text}' of {len(name):,} characters; a name has at "
+                f"most {_MAX_NAME_LENGTH}, and they must be printable."
+            )
 
 
 def _read_files(path: str, settings: Mapping[str, Any]) -> ResolvedPolicy:

@@ -36,6 +36,7 @@ SLOT_MAP = {"grazer": "rival", "hunter": "attacker"}
 SEED = 88_172_645_463_325_252
 ATTACKER_UID, SLOT_UIDS = 3, {3, 4, -1}
 USUAL = {"step_timeout": 5.0, "start_timeout": 30.0, "memory_limit": 1024}
+_SECONDS_TO_END = 30.0  # for processes of a sandbox on a busy machine
 TIMEOUTS = {"step_timeout", "start_timeout"}  # without a sandbox there are no other limits either
 
 
@@ -83,7 +84,7 @@ class Runner:
         seconds = time.monotonic() - start
         (self.policies / "hostile.safetensors").unlink(missing_ok=True)
         (self.folder / "tmp").chmod(0o700)
-        left = [f"process {pid} {text}" for pid, text in wait_until_alone(spared).items()]
+        left = [f"process {pid} {text}" for pid, text in self._wait(spared).items()]
         end_processes(spared)
         left += sorted(self._system_state(targets) - state_before)
         after = canaries.snapshot()
@@ -164,6 +165,10 @@ class Runner:
             for name in getattr(attack, kind, ()):
                 path = self.policies / (name.partition("/")[0] if kind == "files" else name)
                 remove_tree(path) if path.is_dir() and not path.is_symlink() else path.unlink(True)
+
+    def _wait(self, spared: set[int]) -> dict[int, str]:
+        """Wait for the end of all processes; return those that stay, as some do without a sandbox."""
+        return wait_until_alone(spared, _SECONDS_TO_END if self.sandbox else 5.0)
 
     def _may_be_named(self, failure: object, attack: type) -> bool:
         """Return whether a failure names the attacker, or its slot where every agent attacks."""

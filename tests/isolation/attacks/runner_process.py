@@ -22,7 +22,7 @@ from kinfolk.core.temporary_folder import remove_tree
 HERE = Path(__file__).resolve().parent
 MODULES = (
     "signals", "processes", "files", "reading", "ipc", "network", "kernel", "resources", "bombs", "crashes",
-    "protocol", "warmup", "hidden", "objects", "calls",
+    "protocol", "warmup", "hidden", "objects", "calls", "shared",
 )  # fmt: skip
 
 

@@ -57,10 +57,10 @@ def test_signals_and_limits_reach_the_process_itself_only(machine):
 
 def test_the_kernel_is_not_made_to_send_signals(machine):
     program = seccomp.build_filter(ME, allow_processes=False)
-    for command in (8, 10, 15, 1024, 1026):
+    for command in (8, 10, 15, 1024, 1026, 1036, 2000):
         assert decide(program, machine, "fcntl", 3, command) == EPERM
     assert decide(program, machine, "fcntl", 3, 3) == ALLOW, "F_GETFL"
-    for command in (0x8901, 0x8902, 0x5452, 0x5412):
+    for command in (0x8901, 0x8902, 0x5452, 0x5412, 0x80086601, 1):
         assert decide(program, machine, "ioctl", 3, command) == EPERM
     assert decide(program, machine, "ioctl", 1, 0x5401) == ALLOW, "TCGETS, is it a terminal?"
     assert decide(program, machine, "prctl", 4, 1) == EPERM, "it stays unreadable for others"
@@ -86,10 +86,17 @@ def test_network_tracing_and_administration_are_denied(machine):
     program = seccomp.build_filter(ME, allow_processes=True)
     for name in ("socket", "connect", "bind", "ptrace", "process_vm_readv", "mount", "unshare",
                  "setns", "bpf", "keyctl", "shmget", "msgget", "memfd_create", "io_uring_setup",
-                 "pidfd_getfd", "tkill", "ioprio_set", "open_by_handle_at"):  # fmt: skip
+                 "pidfd_getfd", "tkill", "ioprio_set", "open_by_handle_at", "sync", "syncfs", "sendmsg"):  # fmt: skip
         assert decide(program, machine, name) == EPERM, name
     assert decide(program, machine, "socketpair", 1) == ALLOW
     assert decide(program, machine, "socketpair", 2) == EPERM
+
+
+def test_huge_pages_of_the_machine_are_denied_and_other_memory_is_not(machine):
+    program = seccomp.build_filter(ME, allow_processes=False)
+    private, anonymous, huge = 0x2, 0x20, 0x40000
+    assert decide(program, machine, "mmap", 0, 4096, 3, private | anonymous) == ALLOW
+    assert decide(program, machine, "mmap", 0, 4096, 3, private | anonymous | huge) == EPERM
 
 
 def test_calls_of_newer_kernels_are_unknown_unless_listed(machine):

@@ -50,6 +50,27 @@ class BurnsForEver(Greedy):
             pass
 
 
+class Ponders(Greedy):
+    """Computes in a thread while it is not asked, and stops for its steps."""
+
+    def __init__(self, spec):
+        super().__init__(spec)
+        self.is_asked = threading.Event()
+
+    def act_async(self, observations, batch, memory, keys):
+        self.is_asked.set()
+        super().act_async(observations, batch, memory, keys)
+
+    def use(self):
+        self.is_asked.clear()
+
+        def ponder():
+            while not self.is_asked.is_set():
+                pass
+
+        threading.Thread(target=ponder, daemon=True).start()
+
+
 class BurnsInThread(Greedy):
     """Replies at once, and goes on computing."""
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import functools
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -118,6 +118,19 @@ def _locate_parents(proc: Path) -> CgroupParents:
         if not os.access(folder, os.W_OK):
             raise NoCgroupsError(f"this user may not make groups in {folder}")
     return CgroupParents(1, folders["memory"], folders["pids"])
+
+
+def enter_cgroups(fds: Sequence[int]) -> None:
+    """Move this process, which has one thread, into the group of `WorkerCgroup.open_entries`.
+
+    It lies here because fork servers, which must start quickly, import no settings.
+
+    Raises:
+        OSError: The kernel refused. The worker must not go on.
+    """
+    for fd in fds:
+        os.write(fd, b"0")
+        os.close(fd)
 
 
 class _Mount(NamedTuple):

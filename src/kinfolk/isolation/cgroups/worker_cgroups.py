@@ -161,17 +161,6 @@ def open_pool_cgroups(settings: IsolationSettings) -> PoolCgroups | None:
     return None if parents is None else PoolCgroups(parents, settings)
 
 
-def enter_cgroups(fds: Sequence[int]) -> None:
-    """Move this process, which has one thread, into the group of `WorkerCgroup.open_entries`.
-
-    Raises:
-        OSError: The kernel refused. The worker must not go on.
-    """
-    for fd in fds:
-        os.write(fd, b"0")
-        os.close(fd)
-
-
 def remove_stale_cgroups(parents: CgroupParents) -> None:
     """Remove the groups of processes that were killed together with their watcher."""
     for parent in dict.fromkeys((parents.memory, parents.pids)):

@@ -54,7 +54,7 @@ _DENIED = (
     "personality", "vhangup", "iopl", "ioperm", "modify_ldt", "uselib", "ustat", "sysfs", "_sysctl", "create_module", "nfsservctl",
     "mknod", "mknodat", "setuid", "setgid", "setreuid", "setregid", "setresuid", "setresgid", "setgroups", "setfsuid", "setfsgid", "capset",
     "io_setup", "io_submit", "io_uring_setup", "io_uring_enter", "io_uring_register",
-    "pidfd_send_signal", "pidfd_open", "pidfd_getfd",
+    "pidfd_send_signal", "pidfd_open", "pidfd_getfd", "sync", "syncfs", "sendmsg", "sendmmsg",
 )  # fmt: skip
 _NEW_PROCESS = ("fork", "vfork", "execve", "execveat")
 # First argument: the process; its own id is allowed, and 0 where that means itself.
@@ -63,24 +63,27 @@ _OF_ITSELF_OR_ZERO = (
     "prlimit64", "sched_setaffinity", "sched_setparam", "sched_setscheduler", "sched_setattr",
 )  # fmt: skip
 _CLONE_THREAD, _CLONE_PARENT, _CLONE_NAMESPACES = 0x10000, 0x8000, 0x7E020000
-_AF_UNIX = 1
+_AF_UNIX, _MAP_HUGETLB = 1, 0x40000
 
 
 class _ArgumentRule(NamedTuple):
-    """Values of one argument for which a call is denied."""
+    """Values of one argument for which a call is allowed or denied."""
 
     syscall: str
     argument: int
-    denied: tuple[int, ...]
+    values: tuple[int, ...]
 
 
+_ALLOWED_ARGUMENTS = (
+    # F_DUPFD, GETFD, SETFD, GETFL, SETFL, GETLK, OFD_GETLK, DUPFD_CLOEXEC, GETPIPE_SZ and GET_SEALS.
+    # F_SETOWN, F_SETSIG, F_SETLEASE, F_NOTIFY and others would have the kernel send signals; larger
+    # pipes and record locks take memory of the kernel, which no limit of the process counts.
+    _ArgumentRule("fcntl", 1, (0, 1, 2, 3, 4, 5, 36, 1030, 1032, 1034)),
+    # TCGETS, TIOCGWINSZ, FIONREAD, FIONBIO, FIONCLEX, FIOCLEX and TCGETS2. Others set owners, who get
+    # signals, type into terminals, or ask devices and file systems.
+    _ArgumentRule("ioctl", 1, (0x5401, 0x5413, 0x541B, 0x5421, 0x5450, 0x5451, 0x802C542A)),
+)
 _DENIED_ARGUMENTS = (
-    # F_SETOWN, F_SETSIG, F_SETOWN_EX, F_SETLEASE and F_NOTIFY have the kernel send signals;
-    # F_SETPIPE_SZ and record locks (F_SETLK, F_SETLKW and those of open files) take memory of the
-    # kernel, which no limit of the process counts.
-    _ArgumentRule("fcntl", 1, (6, 7, 8, 10, 15, 37, 38, 1024, 1026, 1031)),
-    # FIOSETOWN, SIOCSPGRP and FIOASYNC likewise; TIOCSTI and TIOCLINUX type into a terminal.
-    _ArgumentRule("ioctl", 1, (0x8901, 0x8902, 0x5452, 0x5412, 0x541C)),
     # SIGCHLD: if it is ignored, the processor time of children that end is counted nowhere.
     _ArgumentRule("rt_sigaction", 0, (17,)),
     # PR_SET_PDEATHSIG, DUMPABLE, SECCOMP (a filter can flood the kernel's log), MM, CHILD_SUBREAPER,
@@ -162,7 +165,12 @@ def build_filter(pid: int, allow_processes: bool) -> list[_Instruction]:
     of_process = [(_LOAD, 0, 0, _argument(0)), (_EQUAL, 1, 0, 0), (_RETURN, 0, 0, _DENY)]
     add_rule("setpriority", [*of_process, *_allow_values(1, (0, pid))])
     for rule in _DENIED_ARGUMENTS:
-        add_rule(rule.syscall, _deny_values(rule.argument, rule.denied))
+        add_rule(rule.syscall, _deny_values(rule.argument, rule.values))
+    for rule in _ALLOWED_ARGUMENTS:
+        add_rule(rule.syscall, _allow_values(rule.argument, rule.values))
+    # The machine has one pool of huge pages, and a map reserves its share of it.
+    huge = [(_LOAD, 0, 0, _argument(3)), (_ANY_BIT, 0, 1, _MAP_HUGETLB), (_RETURN, 0, 0, _DENY)]
+    add_rule("mmap", [*huge, (_RETURN, 0, 0, _ALLOW)])
     refused = _CLONE_NAMESPACES | _CLONE_PARENT
     clone = [(_LOAD, 0, 0, _argument(0)), (_ANY_BIT, 0, 1, refused), (_RETURN, 0, 0, _DENY)]
     if not allow_processes:

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from kinfolk.core.errors import KinfolkError, SettingsError, require
 from kinfolk.core.spaces import WorldSpec
 from kinfolk.evaluation.rollout import Isolation
-from kinfolk.isolation.worker_pool import is_preloadable
+from kinfolk.isolation.worker_pool import may_build_here
 from kinfolk.jobs.tournament.meetings import MeetingPlan, ReplayPlan
 from kinfolk.jobs.tournament.settings import MeetingSettings
 from kinfolk.play.sides import WorldSides, match_side
@@ -98,7 +98,7 @@ def resolve_players(
             continue
         try:
             resolved = resolve(player.uri, trusted=is_trusted)
-            if is_trusted or is_preloadable(resolved):
+            if is_trusted or may_build_here(resolved, isolation.settings):
                 build_policy(resolved, spec).close()
         except KinfolkError as error:
             raise SettingsError(

@@ -66,7 +66,7 @@ class Attack(NoopPolicy):
     without_sandbox = ""
     either = ()
     episodes = 1
-    max_seconds = 45.0  # machines may be busy
+    max_seconds = 120.0  # machines may be busy; without an end it would be 150 s
 
     def __init__(self, spec, targets=None):
         super().__init__(spec)

@@ -64,7 +64,6 @@ class TakesPageTables(MemoryAttack):
     """Reads one byte of every 2 MB of a huge empty map: page tables grow, and nothing else."""
 
     limits = {**MemoryAttack.limits, "step_timeout": 30.0}
-    max_seconds = 90.0
 
     def take(self):
         size = 8 * 2**30
@@ -103,7 +102,6 @@ class TakesFilesBesideMemory(MemoryAttack):
     limits = {
         **MemoryAttack.limits, "memory_limit": 300, "disk_limit": 1200, "step_timeout": 30.0,
     }  # fmt: skip
-    max_seconds = 90.0
     either = ("user",)  # without control groups files have a limit of their own
 
     def take(self):

@@ -72,7 +72,6 @@ class WarmupAttack(Attack):
     files = {}
     uri = ""  # instead of this class
     needs_torch = False
-    max_seconds = 120.0  # torch loads slowly on a busy machine
 
 
 class ShadowsModules(WarmupAttack):
