@@ -18,6 +18,7 @@ from kinfolk.jobs.train.settings import Train
 from kinfolk.jobs.train.trainer import TrainingLoop
 from kinfolk.play.slots import PolicySlot
 from kinfolk.store.run import new_run_folder
+from kinfolk.training.profiles import name_losses
 
 if TYPE_CHECKING:
     from kinfolk.api.job_arguments import TrainArguments
@@ -65,7 +66,7 @@ def train(
         out: Folder for the run; without it a new one in `runs`.
         settings: Fields of `kf.jobs.Train`; see `kinfolk settings train`. In a table of `slots`, a
             policy may also be a torch module: its class, a function that makes it, or an instance;
-            `slots=Net` is short for `slots={"main": Net}`.
+            `slots=Net` is short for `slots={"main": Net}`. `loss_profiles` may list functions.
 
     Returns:
         How the training ended, with the run that holds its nets.
@@ -93,7 +94,7 @@ class Trainer(TrainingLoop):
         jobs: Tasks that run at once.
         settings: Fields of `kf.jobs.Train`; see `kinfolk settings train`. In a table of `slots`, a
             policy may also be a torch module: its class, a function that makes it, or an instance;
-            `slots=Net` is short for `slots={"main": Net}`.
+            `slots=Net` is short for `slots={"main": Net}`. `loss_profiles` may list functions.
 
     Raises:
         UsageError: A setting, world or policy is wrong.
@@ -140,6 +141,8 @@ def _read_settings(
     for name in ("slots", "policy_slots"):
         if settings.get(name) is not None:
             settings[name] = _name_modules(settings[name])
+    if isinstance(settings.get("loss_profiles"), Mapping):
+        settings["loss_profiles"] = name_losses(settings["loss_profiles"])
     if env_kwargs:
         rules = {**(settings.get("world_settings") or {}), "env_kwargs": dict(env_kwargs)}
         settings["world_settings"] = rules
