@@ -97,7 +97,7 @@ def _module(subject: str, models: dict[type[Settings], set[str]]) -> str:
         base = next((other for other in models if other in model.__mro__[1:]), None)
         left_out = own | {*(base.model_fields if base else ())}
         fields = {n: info for n, info in model.model_fields.items() if n not in left_out}
-        lines = [f"    {name}: {_argument(info, imports)}" for name, info in fields.items()]
+        lines = [f"    {name}: {_argument(name, info, imports)}" for name, info in fields.items()]
         parents = f"{base.__name__}Arguments" if base else "TypedDict, total=False"
         parents += ", total=False" if base else ""
         doc = f'    """Arguments that are fields of `{model.__name__}`."""\n'
@@ -114,7 +114,10 @@ def _module(subject: str, models: dict[type[Settings], set[str]]) -> str:
     return _formatted(f"{HEADER.format(subject=subject)}{head}\n\n{body}\n")
 
 
-def _argument(info: Any, imports: dict[str, set[str]]) -> str:
+def _argument(name: str, info: Any, imports: dict[str, set[str]]) -> str:
+    if name == "loss_profiles":  # which may list functions
+        imports.setdefault("kinfolk.training.loss_calls", set()).add("LossProfilesLike")
+        return "LossProfilesLike"
     annotation, optional = without_none(info.annotation)
     text = _type(annotation, imports)
     written = any(isinstance(each, Flag) and each.metavar for each in info.metadata)

@@ -110,12 +110,15 @@ def test_the_registry_loads_scripts_and_nets_and_caches_by_content():
     assert type(registry.get(script, spec, "cpu")).__name__ == "NoopPolicy"
 
 
-def test_a_device_that_is_not_there_is_refused_by_name():
+def test_a_device_that_is_not_there_is_refused_by_name_in_training_and_evaluation(tmp_path):
     slots = [{"id": "student", "policy_uri": NET, "device": "cuda:7"}]
-    with pytest.raises(SettingsError) as caught:
-        list(train(settings_of({**TINY, "policy_slots": slots}), LocalEngine()))
-    assert "cannot be moved to device 'cuda:7'" in str(caught.value)
-    assert str(caught.value).endswith("Set device = 'cpu'.")
+    for run in (kf.train, kf.evaluate):
+        with pytest.raises(SettingsError) as caught:
+            run("probe", policy_slots=slots, out=tmp_path / run.__name__)
+        assert str(caught.value) == (
+            "Slot 'student' asks for the device 'cuda:7', which is not available: policies play and "
+            "learn on the CPU. Set device = 'cpu'."
+        )
 
 
 def test_a_loss_runs_only_on_rows_whose_profile_lists_it():

@@ -88,6 +88,7 @@ def test_continuous_training_resumes_to_the_same_bits(distribution):
     assert any("log_std" in name for name in weights(items))
 
 
+@pytest.mark.more
 def test_engines_give_the_same_bits_with_continuous_actions():
     base = {**PENDULUM, "n_chunks": 2}
     engine = ProcessEngine(2)
@@ -104,6 +105,7 @@ def test_the_probability_of_a_number_is_the_same_in_rollout_and_learner():
     assert np.allclose(learner._compute_log_prob(rows), rows["log_prob"], atol=1e-4)
 
 
+@pytest.mark.more
 def test_a_continuous_policy_is_evaluated_alike_alone_and_in_a_batch(tmp_path):
     import kinfolk as kf
 

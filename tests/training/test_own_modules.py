@@ -53,6 +53,26 @@ def test_a_class_a_function_and_an_instance_are_trained(kind, tmp_path):
     assert score.returns["all"].mean > 0.0
 
 
+def test_a_slot_with_other_settings_has_a_module_as_its_policy():
+    slots = [
+        {
+            "id": "a",
+            "class_path": own_nets.Odd,
+            "policy_kwargs": {"width": 5},
+            "learning_rate": 1e-3,
+        },
+        {"id": "b", "policy_uri": small_net, "trainable": False},
+    ]
+    with kf.Trainer(
+        "probe", policy_slots=slots, agent_slot_map={"hunter": "b"}, **SMALL
+    ) as trainer:
+        one, other = trainer.settings.slots
+        assert (one.learning_rate, one.trainable, other.trainable) == (1e-3, True, False)
+        assert one.policy_kwargs == {"module": "own_nets:Odd", "settings": {"width": 5}}
+        assert trainer.state.learners["a"].policy.module.actor.in_features == 5
+        assert set(trainer.collect().slots) == {"a", "b"}
+
+
 def test_names_are_import_paths_where_possible():
     assert register_module(own_nets.Odd) == "own_nets:Odd"
     local = register_module(lambda shape: own_nets.Odd(shape))

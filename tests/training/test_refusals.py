@@ -120,8 +120,8 @@ CASES = {
     ),
     "a device that the net cannot use": (
         {"slots": {"a": {"policy_uri": "kin://mlp", "device": "cuda"}}},
-        "kinfolk.policies.neural.architectures:MlpPolicy cannot be moved to device 'cuda', because it has "
-        "no method `to`. Set device = 'cpu'.",
+        "Slot 'a' asks for the device 'cuda', which is not available: policies play and learn on the "
+        "CPU. Set device = 'cpu'.",
     ),
     "chunks that do not divide": (
         {"worlds": 4, "n_chunks": 3},

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from small_trainings import TINY, collected, copied, same, settings_of
 
+import kinfolk as kf
 from kinfolk.cli.app import main
 from kinfolk.core.errors import ContractError, SettingsError
 from kinfolk.core.events import Snapshot
@@ -121,6 +122,8 @@ def test_a_name_belongs_to_one_function(registered_losses):
     assert str(error.value) == (
         "The name of a loss must be an identifier such as entropy_floor, not 'my loss'."
     )
+    with pytest.raises(SettingsError, match=r"such as entropy_floor, not <function test_a_name_"):
+        register_loss(other)
     assert register_loss("mine")(other) is register_loss("mine")(other), "reloading is no conflict"
 
 
@@ -130,6 +133,36 @@ def test_settings_of_a_loss_are_checked_before_anything_is_trained(page):
                     losses={"entropy_floor": {"flor": 1.0}})  # fmt: skip
     assert str(error.value) == (
         "EntropyFloor has no setting 'flor'. Did you mean 'floor'? Known: weight, decay_steps, floor."
+    )
+
+
+def test_a_function_is_registered_in_one_call_and_may_be_listed_itself(registered_losses):
+    def small(batch, output, settings):
+        return output.value.square().mean(), {"size": output.value.detach().abs().mean()}
+
+    assert register_loss("small_values", small, rows="trainable", settings=PPOSettings) is small
+    assert LOSSES["small_values"].settings_type is PPOSettings
+
+    def even(batch, output, settings):
+        return -output.entropy().mean(), {"evenness": output.entropy().mean().detach()}
+
+    tiny = {"worlds": 2, "rollout_length": 8, "steps": 1, "ppo": {"n_epochs": 1}}
+    profiles = {"all": ["ppo_actor", small, even]}
+    with kf.Trainer("probe", loss_profiles=profiles, losses={"even": {"weight": 2.0}}, **tiny) as t:
+        stats = t.learn(t.collect())["main"]
+    assert t.settings.loss_profiles == {"all": ("ppo_actor", "small_values", "even")}
+    assert {"size", "evenness", "entropy"} <= set(stats)
+
+
+def test_a_loss_of_other_arguments_names_its_file_and_line(registered_losses):
+    def short(batch, output):
+        return output.value.mean(), {}
+
+    with pytest.raises(SettingsError) as error:
+        register_loss("short")(short)
+    assert str(error.value) == (
+        "The loss 'short' must take three arguments, (batch, output, settings): too many positional "
+        f"arguments (test_user_losses.py:{short.__code__.co_firstlineno})."
     )
 
 

@@ -12,6 +12,7 @@ from kinfolk.jobs.evolve_nets.settings import ArchiveAxis
 from kinfolk.jobs.train.settings import EvalSettings
 from kinfolk.play.slots import SlotsLike
 from kinfolk.roles.model import EvolutionConfig
+from kinfolk.training.loss_calls import LossProfilesLike
 from kinfolk.training.opponents import OpponentPoolSettings
 from kinfolk.training.settings import BehaviorCloning, Kickstart, PPOSettings, TeacherSettings
 
@@ -139,7 +140,7 @@ class TrainArguments(TypedDict, total=False):
     rollout_length: int
     batch_invariant: bool
     ppo: PPOSettings | Mapping[str, Any]
-    loss_profiles: Mapping[str, Sequence[str]]
+    loss_profiles: LossProfilesLike
     kickstarter: Kickstart | Mapping[str, Any]
     cloner: BehaviorCloning | Mapping[str, Any]
     losses: Mapping[str, Mapping[str, Any]]

@@ -18,6 +18,7 @@ from kinfolk.jobs.train.settings import Train
 from kinfolk.jobs.train.trainer import TrainingLoop
 from kinfolk.play.slots import PolicySlot
 from kinfolk.store.run import new_run_folder
+from kinfolk.training.profiles import name_losses
 
 if TYPE_CHECKING:
     from kinfolk.api.job_arguments import TrainArguments
@@ -64,8 +65,9 @@ def train(
         jobs: Tasks that run at once.
         out: Folder for the run; without it a new one in `runs`.
         settings: Fields of `kf.jobs.Train`; see `kinfolk settings train`. In a table of `slots`, a
-            policy may also be a torch module: its class, a function that makes it, or an instance;
-            `slots=Net` is short for `slots={"main": Net}`.
+            policy, or its `class_path`, may also be a torch module: its class, a function that makes
+            it, or an instance; `slots=Net` is short for `slots={"main": Net}`. `loss_profiles` may
+            list functions.
 
     Returns:
         How the training ended, with the run that holds its nets.
@@ -92,8 +94,9 @@ class Trainer(TrainingLoop):
         engine: Engine that runs the tasks: local, processes or ray.
         jobs: Tasks that run at once.
         settings: Fields of `kf.jobs.Train`; see `kinfolk settings train`. In a table of `slots`, a
-            policy may also be a torch module: its class, a function that makes it, or an instance;
-            `slots=Net` is short for `slots={"main": Net}`.
+            policy, or its `class_path`, may also be a torch module: its class, a function that makes
+            it, or an instance; `slots=Net` is short for `slots={"main": Net}`. `loss_profiles` may
+            list functions.
 
     Raises:
         UsageError: A setting, world or policy is wrong.
@@ -140,6 +143,8 @@ def _read_settings(
     for name in ("slots", "policy_slots"):
         if settings.get(name) is not None:
             settings[name] = _name_modules(settings[name])
+    if isinstance(settings.get("loss_profiles"), Mapping):
+        settings["loss_profiles"] = name_losses(settings["loss_profiles"])
     if env_kwargs:
         rules = {**(settings.get("world_settings") or {}), "env_kwargs": dict(env_kwargs)}
         settings["world_settings"] = rules
@@ -147,18 +152,31 @@ def _read_settings(
 
 
 def _name_modules(slots: Any) -> Any:
-    """Return a table of slots with torch modules, classes and functions replaced by their names."""
+    """Return a table or list of slots with the user's modules replaced by their names."""
     if callable(slots):
         slots = {"main": slots}
-    if not isinstance(slots, Mapping):
-        return slots
+    if isinstance(slots, Mapping):
+        return {slot: _name_module(value) for slot, value in slots.items()}
+    return [_name_module(value) for value in slots] if isinstance(slots, list | tuple) else slots
+
+
+def _name_module(slot: Any) -> Any:
+    """Return a slot with a torch module, class or function replaced by its name.
+
+    Args:
+        slot: The module, or a table whose `policy_uri` or `class_path` it is, and whose `policy_kwargs`
+            are its settings. Anything else is returned as it is.
+    """
+    if isinstance(slot, str | PolicySlot):
+        return slot
+    table = dict(slot) if isinstance(slot, Mapping) else {"class_path": slot}
+    fields = [field for field in ("policy_uri", "class_path") if callable(table.get(field))]
+    if not fields:
+        return slot
     from kinfolk.policies.neural.own_modules import register_module
 
-    named = {}
-    for slot, value in slots.items():
-        if isinstance(value, str | Mapping | PolicySlot) or not callable(value):
-            named[slot] = value
-        else:
-            kwargs = {"module": register_module(value)}
-            named[slot] = {"policy_uri": "kin://net", "policy_kwargs": kwargs}
-    return named
+    kwargs = {"module": register_module(table.pop(fields[0]))}
+    settings = table.pop("policy_kwargs", None)
+    if settings:
+        kwargs["settings"] = settings
+    return {**table, "policy_uri": "kin://net", "policy_kwargs": kwargs}

@@ -54,7 +54,9 @@ class PolicySlot(Settings):
     loss_profile: str | None = setting(
         None, "Loss profile of the slot's rows; by default the first one."
     )
-    device: str = setting("cpu", "Torch device of the slot's net.")
+    device: str = setting(
+        "cpu", "Torch device of the slot's policy; jobs run policies on the CPU only."
+    )
     isolate: IsolationMode | None = setting(
         None, "Processes of the slot's policy; by default as the evaluation says."
     )
@@ -87,7 +89,20 @@ class PolicySlot(Settings):
         return self
 
     def resolve_policy(self, trusted: bool = True) -> ResolvedPolicy:
-        """Resolve the policy, reading its weights; `trusted` allows importing its code to check it."""
+        """Resolve the policy of a job; `trusted` allows importing its code to check it.
+
+        Raises:
+            UsageError: There is no such policy, or the slot asks for another device than the CPU.
+        """
+        require(
+            self.device == "cpu",
+            f"Slot '{self.id}' asks for the device '{self.device}', which is not available: policies "
+            f"play and learn on the CPU. Set device = 'cpu'.",
+        )
+        return self.find_policy(trusted)
+
+    def find_policy(self, trusted: bool = True) -> ResolvedPolicy:
+        """Resolve the policy, reading its weights, for any device; see `resolve_policy`."""
         if self.class_path is not None:
             return resolve_class(self.class_path, self.policy_kwargs, trusted)
         return resolve(str(self.policy_uri), self.policy_kwargs, trusted)
@@ -241,7 +256,7 @@ class SlotRegistry:
             UsageError: The slot names no policy, or one that cannot be built for this world.
         """
         owner = slot.id if self._training and slot.trainable else ""
-        return self.load(slot.resolve_policy(), world_spec, device or slot.device, owner)
+        return self.load(slot.find_policy(), world_spec, device or slot.device, owner)
 
     def load(
         self, resolved: ResolvedPolicy, world_spec: WorldSpec, device: str = "cpu", owner: str = ""

@@ -17,7 +17,8 @@ from kinfolk.policies.base import select_memory as select_arrays
 from kinfolk.policies.neural.normalization import RewardScale
 from kinfolk.policies.neural.policy import MASKED_LOGIT, NeuralPolicy
 from kinfolk.training.buffer import RolloutColumns, estimate_advantages, link_next_rows
-from kinfolk.training.losses import LOSSES, apply_loss
+from kinfolk.training.loss_calls import apply_loss
+from kinfolk.training.losses import LOSSES
 from kinfolk.training.minibatches import (
     iter_minibatches,
     iter_sequence_minibatches,

@@ -7,15 +7,13 @@ function a loss that profiles can list.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias, TypeVar
+from typing import Any, TypeAlias, TypeVar, overload
 
-from kinfolk.core.errors import ContractError, require, summarize_error
+from kinfolk.core.errors import require
 from kinfolk.core.imports import optional_import
 from kinfolk.core.settings import Settings
-from kinfolk.policies.neural.own_modules import locate_source
+from kinfolk.training.loss_calls import Loss, LossResult, LossRows, check_parameters
 from kinfolk.training.outputs import ActorCriticOutput, Minibatch, split_gaussian
 from kinfolk.training.settings import BehaviorCloning, Kickstart, LossSettings, PPOSettings
 
@@ -24,25 +22,7 @@ with optional_import("Training"):
     from torch.nn import functional
 
 Tensor: TypeAlias = torch.Tensor
-
-
-LossStats: TypeAlias = dict[str, Tensor]
-LossResult: TypeAlias = tuple[Tensor, LossStats]
-LossFunction: TypeAlias = Callable[[Minibatch, ActorCriticOutput, Any], LossResult]
 F = TypeVar("F", bound=Callable[..., LossResult])
-
-
-@dataclass(frozen=True)
-class Loss:
-    """A registered loss; see the arguments of `register_loss`."""
-
-    name: str
-    function: LossFunction
-    rows: Literal["trainable", "teacher_labeled"]
-    settings_type: type[Settings]
-    weight: Callable[[Any, int], float]
-    by_default: bool
-
 
 LOSSES: dict[str, Loss] = {}  # in the order in which they are summed
 
@@ -56,18 +36,40 @@ def _scheduled_weight(settings: Settings, steps: int) -> float:
     return settings.weight * max(0.0, 1.0 - steps / settings.decay_steps)
 
 
+@overload
 def register_loss(
     name: str,
+    function: F,
     *,
-    rows: Literal["trainable", "teacher_labeled"] = "trainable",
+    rows: LossRows = ...,
+    settings: type[Settings] = ...,
+    weight: Callable[[Any, int], float] = ...,
+    by_default: bool = ...,
+) -> F: ...
+@overload
+def register_loss(
+    name: str,
+    function: None = ...,
+    *,
+    rows: LossRows = ...,
+    settings: type[Settings] = ...,
+    weight: Callable[[Any, int], float] = ...,
+    by_default: bool = ...,
+) -> Callable[[F], F]: ...
+def register_loss(
+    name: str,
+    function: Any = None,
+    *,
+    rows: LossRows = "trainable",
     settings: type[Settings] = LossSettings,
     weight: Callable[[Any, int], float] = _scheduled_weight,
     by_default: bool = False,
-) -> Callable[[F], F]:
+) -> Any:
     """Register a function `(batch, output, settings) -> (loss, stats)` as a loss for profiles.
 
     Args:
         name: Its name in `loss_profiles`, and in `[losses.NAME]` of a training file.
+        function: The function; without it, a decorator for the function is returned.
         rows: Which rows it may use: those of slots that are `trainable`, or those that a teacher
             labelled with its action (`teacher_labeled`).
         settings: Type of the function's third argument. `PPOSettings`, `Kickstart` and
@@ -78,23 +80,24 @@ def register_loss(
         by_default: Whether the loss is in the default profile.
 
     Returns:
-        A decorator that returns the function unchanged.
+        The function unchanged, or a decorator that returns it unchanged.
 
     Raises:
-        SettingsError: The name is not an identifier, or belongs to another function, or `rows` is
-            unknown.
+        SettingsError: The name is not an identifier, or belongs to another function, the function
+            cannot take three arguments, or `rows` is unknown.
     """
     require(
         rows in ("trainable", "teacher_labeled"),
         f"The rows of the loss '{name}' are 'trainable' or 'teacher_labeled', not '{rows}'.",
     )
     require(
-        name.isidentifier(),
-        f"The name of a loss must be an identifier such as entropy_floor, not '{name}'.",
+        isinstance(name, str) and name.isidentifier(),
+        f"The name of a loss must be an identifier such as entropy_floor, not {name!r}.",
     )
 
     def register(function: F) -> F:
         """Register the function under `name` and return it unchanged."""
+        check_parameters(name, function)
         defined = _qualified_name(function)
         registered = _qualified_name(LOSSES[name].function) if name in LOSSES else defined
         require(
@@ -104,75 +107,7 @@ def register_loss(
         LOSSES[name] = Loss(name, function, rows, settings, weight, by_default)
         return function
 
-    return register
-
-
-def apply_loss(
-    loss: Loss, batch: Minibatch, output: ActorCriticOutput, settings: Settings
-) -> LossResult:
-    """Call a loss function and check what it returns.
-
-    Args:
-        loss: The registered loss.
-        batch: The rows that it may use.
-        output: The net's outputs for them.
-        settings: Settings of the loss.
-
-    Returns:
-        The loss, a scalar tensor, and its statistics by name.
-
-    Raises:
-        ContractError: The function raised, or did not return a finite scalar and finite stats.
-    """
-    name = f"The loss '{loss.name}'"
-
-    def make_error(problem: str) -> ContractError:
-        """Return an error that names the loss and where it is defined."""
-        return ContractError(f"{name} {problem} ({locate_source(loss.function)}).")
-
-    try:
-        result: Any = loss.function(batch, output, settings)
-    except Exception as error:
-        summary, location, _ = summarize_error(error)
-        raise ContractError(f"{name} failed: {summary} ({location}).") from error
-    if not (isinstance(result, tuple) and len(result) == 2 and isinstance(result[1], dict)):
-        raise make_error(f"must return (loss, stats), not one {type(result).__name__}")
-    value, stats = result
-    if isinstance(value, Tensor) and value.numel() != 1:
-        raise make_error(
-            f"must return a scalar as loss, not a tensor of shape {list(value.shape)}. "
-            f"Take the mean over the rows"
-        )
-    number = _to_float(value)
-    if number is None:
-        raise make_error(f"must return a scalar as loss, not {value!r}")
-    if not math.isfinite(number):
-        for kind, values in (("logits", torch.cat(output.log_probs, 1)), ("values", output.value)):
-            if values.isnan().any():
-                raise ContractError(
-                    f"The net returned NaN as {kind}, so that {name[0].lower()}{name[1:]} is {number}. "
-                    f"Look for a division by zero or a logarithm of zero in its forward, or for a "
-                    f"learning rate that is too large."
-                )
-        raise make_error(
-            f"is {number}, which has no usable gradient. Look for a division by zero, a "
-            f"logarithm of zero, or NaN in observations, rewards or the net"
-        )
-    for key, entry in stats.items():
-        scalar = _to_float(entry)
-        if scalar is None or not math.isfinite(scalar):
-            shown = repr(entry) if scalar is None else str(scalar)
-            raise make_error(f"must return finite numbers as stats, not {key}={shown}")
-    return value, stats
-
-
-def _to_float(value: Any) -> float | None:
-    """Return a number or a tensor of one number as a float; None for anything else."""
-    plain = value.detach() if isinstance(value, Tensor) else value
-    try:
-        return None if isinstance(plain, str) else float(plain)
-    except (TypeError, ValueError, RuntimeError):
-        return None
+    return register if function is None else register(function)
 
 
 def _qualified_name(function: Any) -> str:

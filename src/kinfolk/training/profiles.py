@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -10,7 +11,8 @@ from kinfolk.core.arrays import Bools
 from kinfolk.core.errors import format_suggestion, require
 from kinfolk.core.imports import import_object
 from kinfolk.training.buffer import NO_LABEL, RolloutColumns
-from kinfolk.training.losses import LOSSES, Loss
+from kinfolk.training.loss_calls import Loss, LossProfilesLike
+from kinfolk.training.losses import LOSSES, register_loss
 
 # Names of earlier systems; their slicing is done by `agent_slot_map` here.
 LOSS_ALIASES = {"sliced_kickstarter": "kickstarter", "sliced_scripted_cloner": "cloner"}
@@ -74,6 +76,24 @@ class LossProfiles:
             return np.zeros_like(allowed)
         labeled: Bools = rows["teacher_action"][:, 0] != NO_LABEL
         return allowed & labeled
+
+
+def name_losses(profiles: LossProfilesLike) -> dict[str, list[str]]:
+    """Return profiles with functions replaced by the names of their losses.
+
+    A function that is not a loss yet is registered under its own name.
+    """
+    return {profile: [_name_loss(loss) for loss in losses] for profile, losses in profiles.items()}
+
+
+def _name_loss(loss: Any) -> Any:
+    """Return the name of a loss that is given as a function; anything else as it is."""
+    if not callable(loss):
+        return loss
+    names = [known.name for known in LOSSES.values() if known.function is loss]
+    if not names:
+        register_loss(loss.__name__, loss)
+    return names[0] if names else loss.__name__
 
 
 def _find_loss(profile: str, name: str) -> Loss:

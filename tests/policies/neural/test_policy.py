@@ -103,6 +103,19 @@ def test_groups_of_different_shapes_share_one_net():
     assert torch.equal(part, x[[3, 1]])
 
 
+@pytest.mark.parametrize(
+    ("world", "rules"),
+    [("savanna", {"observation": "compact"}), ("savanna", {}), ("cogsguard", {}), ("probe", {})],
+)
+def test_what_a_buffer_held_before_does_not_show(world, rules):
+    built = build_world(world, rules, 1)
+    observations, group = observations_after(built)
+    encoder = FeatureEncoder(built.spec)
+    encoder.encode(observations, group).fill_(7.0)
+    fresh = FeatureEncoder(built.spec).encode(observations[::-1].copy(), group[::-1].copy())
+    assert torch.equal(encoder.encode(observations[::-1].copy(), group[::-1].copy()), fresh)
+
+
 def test_samples_follow_the_softmax_of_the_logits():
     count = 40_000
     keys = np.array([fold_in(seed_key(1), i) for i in range(count)])

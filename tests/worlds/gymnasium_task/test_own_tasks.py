@@ -135,6 +135,7 @@ def test_a_training_keeps_such_tasks_alive_between_updates():
     assert [item.length for item in ended] == [8.0, 8.0, 8.0]  # episodes go on in the next rollout
 
 
+@pytest.mark.more
 def test_each_chunk_stays_in_its_worker_and_gives_the_same_numbers():
     engine = ProcessEngine(2)
     try:
@@ -245,6 +246,31 @@ def test_an_unsupported_space_names_the_users_file_and_line(which):
         f"{name} has the {which.replace('_', ' ')} {names}; {supported[which]} "
         f"(test_own_tasks.py:{line} in step)."
     )
+
+
+class OldReset(Weather):
+    """Has the reset of an older interface."""
+
+    def reset(self):
+        return {"goal": 1, "wind": np.zeros((2, 2), np.float32)}
+
+
+class Unfinished(gymnasium.Env):
+    """Has neither spaces nor methods yet."""
+
+
+def test_methods_of_another_interface_and_missing_ones_are_blamed_on_the_users_class():
+    name = kf.register_env(OldReset)
+    with pytest.raises(ContractError) as caught:
+        kf.Trainer(OldReset, worlds=1).collect()
+    assert str(caught.value) == (
+        f"{name} failed in reset: TypeError: OldReset.reset() got an unexpected keyword argument "
+        f"'seed' (test_own_tasks.py:{OldReset.reset.__code__.co_firstlineno} in reset)."
+    )
+    with pytest.raises(SettingsError) as caught:
+        kf.make(kf.register_env(Unfinished))
+    assert " has no observation_space; " in str(caught.value)
+    assert str(caught.value).endswith(f"of them (class Unfinished of {__name__}).")
 
 
 class Countdowns(gymnasium.vector.VectorEnv):

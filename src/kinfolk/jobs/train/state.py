@@ -198,7 +198,7 @@ def initial_state(settings: Train, policies: Policies) -> TrainingState:
         if settings.net_owner(slot) is not slot:
             continue
         owner = slot.id if slot.trainable else ""
-        policy = registry.load(policies[slot.id], spec, slot.device, owner)
+        policy = registry.load(policies[slot.id], spec, owner=owner)
         if slot.trainable:
             assert isinstance(policy, NeuralPolicy)  # `build_plan` refuses others
             learners[slot.id] = Learner(policy, settings.ppo, settings.loss_settings())

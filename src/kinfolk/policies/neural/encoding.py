@@ -57,7 +57,7 @@ def unpack_words(
         source: `[n]`, rows of `words` to read.
         target: `[n]`, the row of `out` for each of them.
         field: The field's parts and offsets.
-        out: `[rows, columns]`, zeros, filled with the planes.
+        out: `[rows, columns]`, filled with the planes; those of one-hots are zeros before.
     """
     parts, n_cells = field.parts, field.n_cells
     n_one_hot = 0
@@ -191,6 +191,10 @@ class FeatureEncoder:
         widths = [sum(f.n_cells * f.n_planes for _, f in layout) for layout in self._layouts]
         self._n_groups, self._group_offset = len(groups), max(widths)
         n_features = self._group_offset + (len(groups) if len(groups) > 1 else 0)
+        # Numbers overwrite what the buffer held; a one-hot writes the ones alone.
+        kinds = [kind for _, field in self._layouts[0] for kind in field.parts[:, KIND]]
+        is_overwritten = self._groups_share_fields and ONE_HOT not in kinds
+        self._first_cleared = self._group_offset if is_overwritten else 0
         windows = [_find_window_shape(spec.world, group.fields[0]) for group in groups]
         sizes = count_head_outputs(spec)
         ends = np.cumsum(sizes)
@@ -219,7 +223,7 @@ class FeatureEncoder:
         if len(self._buffer) < len(source):
             self._buffer = np.zeros((len(source), self.shape.inputs), dtype=np.float32)
         target, out = np.arange(len(source)), self._buffer[: len(source)]
-        out.fill(0.0)
+        out[:, self._first_cleared :] = 0.0
         if self._groups_share_fields:
             self._fill(0, observations, source, target, out)
         else:
@@ -238,7 +242,7 @@ class FeatureEncoder:
             rows: `[rows, row_bytes]`, all observations.
             source: Rows of `rows` to encode.
             target: The row of `out` for each of them.
-            out: `[n, inputs]`, zeros, filled with the features.
+            out: `[n, inputs]`, filled with the features; zeros where a one-hot lies.
         """
         for dtype, field in self._layouts[group]:
             unpack = unpack_words if len(field.parts) else unpack_numbers

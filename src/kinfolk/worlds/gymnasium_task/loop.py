@@ -6,6 +6,7 @@ import math
 import secrets
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from traceback import walk_tb
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -200,6 +201,10 @@ class LoopTasks:
             raise
         except Exception as error:
             description, location, _ = summarize_error(error)
+            *_, (last, _) = walk_tb(error.__traceback__)
+            if str(last.f_globals.get("__name__")).startswith("kinfolk."):  # the call itself failed
+                kind = type(self.envs[0].unwrapped)
+                location = find_definition(getattr(kind, method)) or location
             message = f"{self._name} failed in {method}: {description} ({location})."
             raise ContractError(message) from error
 

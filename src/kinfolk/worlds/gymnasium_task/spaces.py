@@ -37,7 +37,10 @@ def count_numbers(task: str, env: Any) -> int:
 def locate_env(env: Any) -> str:
     """Return where the class of an environment is defined, as ` (mine.py:14 in __init__)`."""
     kind = type(env.unwrapped)
-    place = find_definition(kind.__init__ if "__init__" in vars(kind) else kind.step)
+    method = kind.__init__ if "__init__" in vars(kind) else kind.step
+    if method.__module__.startswith("gymnasium.") and not kind.__module__.startswith("gymnasium."):
+        return f" (class {kind.__qualname__} of {kind.__module__})"  # it has no methods of its own
+    place = find_definition(method)
     return f" ({place})" if place else ""
 
 
