@@ -8,10 +8,12 @@ import json
 import platform
 import zipfile
 from collections.abc import Mapping
+from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path, PurePosixPath
 from typing import Any
 
+import kinfolk
 from kinfolk.core.errors import DamagedRunError, UsageError
 from kinfolk.jobs.outside_policies import (
     find_outside_policies,
@@ -38,13 +40,25 @@ NOTHING = "none: {}, and another version may compute other numbers"
 
 def describe_machine() -> dict[str, Any]:
     """Return what equality of numbers depends on: versions of libraries, and the processor."""
-    versions = {"python": platform.python_version(), "kinfolk": version("kinfolk")}
+    # An edited checkout has the version of the release, so the code itself counts too.
+    own = f"{version('kinfolk')} (code {_hash_package()[:12]})"
+    versions = {"python": platform.python_version(), "kinfolk": own}
     for name in _LIBRARIES:
         try:
             versions[name] = version(name)
         except PackageNotFoundError:
             continue
     return {"versions": versions, "system": platform.system(), "processor": platform.machine()}
+
+
+@cache
+def _hash_package() -> str:
+    """Return the SHA-256 of the code of this package."""
+    root, digest = Path(kinfolk.__file__).parent, hashlib.sha256()
+    for path in sorted(root.rglob("*.py")):
+        digest.update(path.relative_to(root).as_posix().encode() + b"\0")
+        digest.update(hashlib.sha256(path.read_bytes()).digest())
+    return digest.hexdigest()
 
 
 def pack_capsule(run: Run, path: Path) -> dict[str, Any]:
