@@ -27,9 +27,9 @@ KINFOLK = [sys.executable, "-m", "kinfolk"]
 def kinfolk(*words, cwd="."):
     """Run a command in this process, which saves seconds of imports."""
     out, err = io.StringIO(), io.StringIO()
-    with chdir(cwd), redirect_stdout(out), redirect_stderr(err):
-        with pytest.raises(SystemExit) as left:
-            main(list(words))
+    exits = pytest.raises(SystemExit)
+    with chdir(cwd), redirect_stdout(out), redirect_stderr(err), exits as left:
+        main(list(words))
     return subprocess.CompletedProcess(words, left.value.code, out.getvalue(), err.getvalue())
 
 

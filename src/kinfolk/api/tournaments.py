@@ -108,8 +108,8 @@ class CrossPlayResult(_MeetingResult, CrossPlayDone):
         for row in self.self_play:
             if row.difference is not None:
                 side = f" ({row.side})" if row.side else ""
-                found = f"{format_estimate(row.difference)}, n = {row.difference.n}"
-                lines.append(f"  self-play minus cross-play{side}: {found}")
+                text = f"{format_estimate(row.difference)}, n = {row.difference.n}"
+                lines.append(f"  self-play minus cross-play{side}: {text}")
         return "\n".join([*lines, *_indent((*self.notes, *self.failure_messages))])
 
     def _repr_html_(self) -> str:

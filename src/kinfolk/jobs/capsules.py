@@ -8,12 +8,10 @@ import json
 import platform
 import zipfile
 from collections.abc import Mapping
-from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-import kinfolk
 from kinfolk.core.errors import DamagedRunError, UsageError
 from kinfolk.jobs.outside_policies import (
     find_outside_policies,
@@ -23,6 +21,7 @@ from kinfolk.jobs.outside_policies import (
 from kinfolk.jobs.reruns import require_done
 from kinfolk.store.event_log import COMPRESSED_EVENTS_FILE
 from kinfolk.store.files import read_bytes, write_atomic
+from kinfolk.store.integrity import hash_code
 from kinfolk.store.run import Run, open_run
 from kinfolk.store.run_list import COMMAND_FILE, list_result_files
 from kinfolk.store.settings_file import SETTINGS_FILE
@@ -30,6 +29,7 @@ from kinfolk.store.settings_file import SETTINGS_FILE
 MANIFEST_FILE, OUTSIDE_FOLDER = "manifest.json", "outside"
 CAPSULE_FORMAT = 2
 _LIBRARIES = ("numpy", "scipy", "numba", "llvmlite", "torch", "cmaes", "ribs")
+_PACKAGE = Path(__file__).parents[1]
 _FIXED_TIME = (1980, 1, 1, 0, 0, 0)  # of all entries, so that the same run gives the same bytes
 EXACT = "exact: versions and processor are those of the capsule, so every number must be equal"
 ROUNDING = (
@@ -41,24 +41,14 @@ NOTHING = "none: {}, and another version may compute other numbers"
 def describe_machine() -> dict[str, Any]:
     """Return what equality of numbers depends on: versions of libraries, and the processor."""
     # An edited checkout has the version of the release, so the code itself counts too.
-    own = f"{version('kinfolk')} (code {_hash_package()[:12]})"
-    versions = {"python": platform.python_version(), "kinfolk": own}
+    release = f"{version('kinfolk')} (code {hash_code(_PACKAGE)[:12]})"
+    versions = {"python": platform.python_version(), "kinfolk": release}
     for name in _LIBRARIES:
         try:
             versions[name] = version(name)
         except PackageNotFoundError:
             continue
     return {"versions": versions, "system": platform.system(), "processor": platform.machine()}
-
-
-@cache
-def _hash_package() -> str:
-    """Return the SHA-256 of the code of this package."""
-    root, digest = Path(kinfolk.__file__).parent, hashlib.sha256()
-    for path in sorted(root.rglob("*.py")):
-        digest.update(path.relative_to(root).as_posix().encode() + b"\0")
-        digest.update(hashlib.sha256(path.read_bytes()).digest())
-    return digest.hexdigest()
 
 
 def pack_capsule(run: Run, path: Path) -> dict[str, Any]:

@@ -111,14 +111,14 @@ def list_meeting_estimates(
         raise UsageError(
             f"A run of {job} has no estimate of '{name}'.{format_suggestion(name, known)}"
         )
-    found: dict[str, Estimate | None] = {}
+    estimates: dict[str, Estimate | None] = {}
     if job == "tournament":
         for row in last["standings"]:
             side = f" ({row[2]})" if row[2] else ""
-            found[f"{row[1]}{side}"] = read_estimate(row[_STANDING_ESTIMATES[name]])
-        return name, found
+            estimates[f"{row[1]}{side}"] = read_estimate(row[_STANDING_ESTIMATES[name]])
+        return name, estimates
     for row in last["self_play"]:
         side = f" ({row[0]})" if row[0] else ""
         for label, column in _SELF_PLAY_ESTIMATES.items():
-            found[f"{label}{side}"] = read_estimate(row[column])
-    return name, found
+            estimates[f"{label}{side}"] = read_estimate(row[column])
+    return name, estimates
