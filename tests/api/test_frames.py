@@ -32,7 +32,8 @@ def test_the_episodes_of_a_run_are_a_frame(run):
     assert "returns.all" in frame.columns
     events = run.frame("episode_played")
     assert events["returns/all"].tolist() == frame["returns.all"].tolist()
-    assert run.frame()["step"].tolist() == [0, 1, 2], "the most frequent kind of event"
+    assert run.frame("events")["step"].tolist() == [0, 1, 2], "the most frequent kind of event"
+    assert run.frame().equals(frame), "what one would look at first"
     assert len(run.frame("agents")) == sum(frame["lives.all"])
     assert len(run.frame("failures")) == 0
 

@@ -64,6 +64,7 @@ def test_a_round_robin_refuses_slots_which_would_have_no_effect():
     )
 
 
+@pytest.mark.more
 def test_comparisons_from_python_take_isolation_replays_and_a_folder(tmp_path):
     shared = {"episodes": 2, "isolate": "slot", "replays": 1, "world_settings": {"max_ticks": 4}}
     compared = kf.compare(

@@ -80,7 +80,7 @@ def test_runs_are_filtered_and_sorted(capsys, stored):
 
 
 def test_a_rerun_says_whether_it_is_the_same(capsys, stored):
-    code, said = run(capsys, "rerun", "runs/one", "--out", "again", "--engine", "processes")
+    code, said = run(capsys, "rerun", "runs/one", "--out", "again")
     same = "runs/one is equal: the run again gave the same events and files, byte for byte.\n"
     assert (code, said.out) == (0, same)
     assert kf.load_run("again").status == "done"
@@ -184,6 +184,13 @@ def test_the_tier_of_equality_depends_on_versions_and_processor():
     )
     older = {**here, "versions": {**here["versions"], "kinfolk": "0.0.1"}}
     assert capsules.describe_equality(older).startswith("none: kinfolk is ")
+    released, _, code = here["versions"]["kinfolk"].partition(" (code ")
+    assert len(code) == 12 + 1
+    edited = {**here, "versions": {**here["versions"], "kinfolk": f"{released} (code 0)"}}
+    assert capsules.describe_equality(edited) == (
+        f"none: kinfolk is {released} (code {code} here and {released} (code 0) there, and another "
+        "version may compute other numbers"
+    )
 
 
 def test_policies_outside_of_the_run_are_found_in_slots_teams_and_class_paths():

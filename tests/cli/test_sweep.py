@@ -52,7 +52,7 @@ def test_a_stopped_sweep_is_resumed_to_the_same_bytes(capsys, tmp_path, monkeypa
     (folder / "table.csv").unlink()
     for checkpoint in sorted((folder / "checkpoints").iterdir())[1:]:
         checkpoint.unlink()
-    code, said = run(capsys, "sweep", "eval", "--resume", "stopped", "--engine", "processes")
+    code, said = run(capsys, "sweep", "eval", "--resume", "stopped")
     assert code == 0, said.err
     for name in ("table.csv", "summary.csv", "events.jsonl.gz"):
         assert (folder / name).read_bytes() == (tmp_path / "whole" / name).read_bytes()

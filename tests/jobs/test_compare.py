@@ -41,6 +41,7 @@ def verdict(first, second, episodes, seed):
     return last.pairs["0 1"]
 
 
+@pytest.mark.more
 def test_equal_policies_are_called_different_in_one_of_twenty_at_most_by_chance():
     found = [verdict(noisy(1), noisy(2), 40, seed).better for seed in range(40)]
     # Of 40 true equals two are expected; six or more have a chance of 1 in 70.
@@ -107,12 +108,33 @@ def notes_of(episodes):
 def test_too_few_episodes_to_show_anything_are_called_so():
     few, notes = notes_of(4)
     assert (few.better, few.p_value, few.min_p_value) == ("neither", 0.125, 0.125)
-    assert notes == [
+    assert notes[:1] == [
         "4 episodes cannot show a difference between kin://probe-python and kin://noop: the p-value "
         "of a two-sided permutation test is at least 0.125. For p < 0.05 play 6 episodes or more."
     ]
     enough, notes = notes_of(6)
-    assert (enough.better, enough.p_value, notes) == ("first", 2 / 2**6, [])
+    assert (enough.better, enough.p_value) == ("first", 2 / 2**6)
+    assert not any("cannot show" in note for note in notes)
+
+
+def test_intervals_that_may_cover_too_little_are_named():
+    _, notes = notes_of(4)
+    assert notes[1:] == [
+        "Fewer than 6 values: the interval of kin://probe-python, kin://noop, kin://probe-python - "
+        "kin://noop holds only for about normally distributed values."
+    ]
+
+
+def test_a_metric_that_is_true_or_false_has_wilsons_interval():
+    asked = {"policies": ["kin://noop", "kin://random"], "metric": "full_length_episodes",
+             "world": "savanna", "world_settings": {"max_steps": 2}, "episodes": 8,
+             "agent_slot_map": {"type_1_predator": "candidate", "type_1_prey": "candidate"}}  # fmt: skip
+    items = list(compare_policies(validate_settings(Compare, asked), LocalEngine()))
+    assert items[-1].means[0] == estimate_proportion(np.ones(8))
+    assert items[-1].notes == [
+        "Few values, or all but one alike: the interval of the proportion kin://noop, kin://random "
+        "may cover the true one in less than 90 % of cases."
+    ]
 
 
 def test_episodes_that_end_alike_are_not_counted_as_evidence():

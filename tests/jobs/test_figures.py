@@ -13,6 +13,8 @@ from kinfolk.evaluation.figures.curves import Curve, draw_curves
 from kinfolk.evaluation.figures.estimates import draw_estimates
 from kinfolk.evaluation.figures.matrices import draw_archive
 from kinfolk.evaluation.statistics import Estimate, t_intervals
+from kinfolk.jobs.figures.kinds import draw_runs
+from kinfolk.jobs.figures.sources import FigureSource
 
 pytest.importorskip("matplotlib", reason="the extra plots is not installed")
 SHORT = {"world_settings": {"max_ticks": 6}, "episodes": 4}
@@ -29,6 +31,12 @@ def runs(tmp_path_factory):
         "kin://noop", "kin://random", agent_slot_map=EVERYBODY, **SHORT, out=folder / "compare"
     )
     kf.round_robin("kin://noop", "kin://random", "kin://noop", **SHORT, out=folder / "rated")
+    meet = {"world_settings": {"max_ticks": 6}, "games": 2}
+    grazers = {"grazer": {"still": "kin://noop", "odd": "kin://random"}}
+    hunters = {"hunter": grazers["grazer"]}
+    open_doors = {"sandbox": False, "isolate": "none", "replays": 0}
+    kf.tournament(grazers, hunters, world="probe", **meet, **open_doors, out=folder / "tournament")
+    kf.crossplay(grazers, hunters, world="probe", **meet, out=folder / "crossplay")
     for seed in (0, 1):
         kf.evolve_nets("probe", **NETS, seed=seed, out=folder / f"nets-{seed}")
     kf.evolve_nets("probe", **NETS, algorithm="sep-cma", out=folder / "nets-cma")
@@ -76,6 +84,54 @@ def test_payoffs_are_means_of_the_row_against_the_column(runs):
     assert ticks == ["kin://noop", "kin://random", "kin://noop (2)"]
     won = run.plot(metric="won").axes[0].images[0].get_array()
     assert won[0, 1] + won[1, 0] == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize("name", ["tournament", "crossplay"])
+def test_payoffs_of_sides_are_a_matrix_for_each(runs, name):
+    run = runs[name]
+    figure = run.plot()
+    first, second = [axes for axes in figure.axes if axes.images and axes.get_yticklabels()][:2]
+    assert [text.get_text() for text in first.get_yticklabels()] == ["still", "odd"]
+    assert [text.get_text() for text in first.get_xticklabels()] == ["still", "odd"]
+    assert (first.get_ylabel(), first.get_xlabel()) == ("grazer", "against hunter")
+    assert (second.get_ylabel(), second.get_xlabel()) == ("hunter", "against grazer")
+    cells = list(run.events())[-1]["payoffs"][0][4]
+    assert first.images[0].get_array()[:, 0].tolist() == pytest.approx([row[0][0] for row in cells])
+    assert [axes.get_ylabel() for axes in figure.axes[2:]] == ["mean score\n2 games each"] * 2
+    with pytest.raises(UsageError) as refused:
+        run.plot(metric="won")
+    assert str(refused.value) == (
+        "grazer and hunter do not win against each other; draw the metric score."
+    )
+
+
+def test_ratings_of_a_tournament_and_self_play_have_intervals(runs):
+    x, _, _ = labels(runs["tournament"].plot("estimates"))
+    assert x.startswith("rating\nmean, 95 % interval over")
+    ticks = runs["crossplay"].plot("estimates").axes[0].get_yticklabels()
+    assert [text.get_text() for text in ticks][:3] == [
+        "self-play (grazer)", "cross-play (grazer)", "difference (grazer)"
+    ]  # fmt: skip
+    with pytest.raises(UsageError) as refused:
+        runs["tournament"].plot("estimates", "ratings")
+    assert str(refused.value) == (
+        "A run of tournament has no estimate of 'ratings'. Did you mean 'rating'? Known: rating, "
+        "win_rate, score."
+    )
+
+
+def test_a_win_of_a_tournament_is_over_the_rival_in_the_same_game():
+    games = [([1.0, 2.0], 0), ([3.0, 3.0], 1), ([5.0, 2.0], 2)]
+    events = [
+        {"kind": "game_played", "policies": ["a", "b"], "scores": scores, "step": step}
+        for scores, step in games
+    ]
+    last = {"kind": "tournament_done", "sides": [], "policies": ["a", "b"]}
+    source = FigureSource("mine", "tournament", {}, [*events, last])
+    axes = draw_runs([source], "payoffs", "won").axes
+    won = axes[0].images[0].get_array().filled(np.nan)
+    assert (won[0, 1], won[1, 0]) == (0.5, 0.5)
+    assert axes[1].get_ylabel() == "share of games won\n3 games each"
 
 
 def test_runs_that_differ_in_their_seed_are_one_line_and_others_are_named_by_what_differs(runs):

@@ -51,6 +51,7 @@ def test_a_search_tries_values_of_its_ranges_with_every_seed_and_names_the_best(
     assert searched(direction="minimize")[-1].best != last.best
 
 
+@pytest.mark.more
 def test_processes_try_the_same_settings_as_one_process():
     engine = make_engine("processes", 2)
     try:

@@ -8,7 +8,7 @@ from kinfolk.core.events import FileChunk
 from kinfolk.core.settings import validate_settings
 from kinfolk.engines import make_engine
 from kinfolk.engines.base import LocalEngine
-from kinfolk.jobs.sweeps.job import sweep
+from kinfolk.jobs.sweeps.job import find_metric, sweep
 from kinfolk.jobs.sweeps.points import build_points, list_combinations
 from kinfolk.jobs.sweeps.settings import Sweep
 from kinfolk.testing.contracts.job import JobContract
@@ -95,6 +95,7 @@ def test_a_metric_that_applies_to_no_episode_is_none_in_table_and_summary():
     assert summary.data.decode().splitlines()[1] == f"0,{metric},,,,0,episodes"
 
 
+@pytest.mark.more
 def test_processes_find_what_one_process_finds():
     engine = make_engine("processes", 2)
     try:
@@ -150,3 +151,34 @@ def test_wrong_settings_seeds_and_metrics_are_refused_before_anything_is_run(cha
     with pytest.raises(UsageError) as refused:
         next(iter(swept(**changed)))
     assert str(refused.value).startswith(message)
+
+
+def test_a_proportion_of_episodes_of_one_seed_has_wilsons_interval():
+    settings = {"world": "savanna", "slots": {"all": "kin://noop"}, "episodes": 6}
+    vary = {"max_steps": (2,)}
+    last = swept(settings=settings, vary=vary, seeds=(0,), metric="full_length_episodes")[-1]
+    with pytest.warns(kf.stats.IntervalWarning):
+        assert last.estimates == [kf.stats.proportion_interval([1] * 6)]
+    assert last.notes == [
+        "Few values, or all but one alike: the interval of the proportion max_steps = 2 may cover the "
+        "true one in less than 90 % of cases."
+    ]
+
+
+@pytest.mark.parametrize(
+    ("columns", "found"),
+    [
+        (["score", "return_per_life/main"], "return_per_life/main"),
+        (
+            ["return_per_life/prey", "return_per_life/predators"],
+            "Say whose return_per_life it is: return_per_life/prey or return_per_life/predators.",
+        ),
+    ],
+)
+def test_the_metric_of_the_only_slot_needs_no_slot(columns, found):
+    asked = validate_settings(Sweep, {**ASKED, "job": "train", "metric": "return_per_life"})
+    try:
+        answer = find_metric(asked, dict.fromkeys(columns))
+    except UsageError as error:
+        answer = str(error)
+    assert answer == found

@@ -84,12 +84,20 @@ def test_children_are_born_in_the_episodes_compared():
     assert sum(herd) > 3
 
 
-@pytest.mark.parametrize("name", list(EVALUATIONS))
+# Other worlds than these two, and other engines, are compared by ./kin test --more.
+QUICK = ("probe", "savanna")
+
+
+@pytest.mark.parametrize(
+    "name",
+    [name if name in QUICK else pytest.param(name, marks=pytest.mark.more) for name in EVALUATIONS],
+)
 @pytest.mark.parametrize("isolate", ["slot", "agent"])
 def test_isolated_policies_give_the_same_bytes(name, isolate):
     assert event_lines_of(EVALUATIONS[name], LocalEngine(), isolate=isolate) == plain(name)
 
 
+@pytest.mark.more
 @pytest.mark.parametrize("jobs", [1, 2, 4])
 def test_worker_processes_give_the_same_bytes(jobs):
     engine = ProcessEngine(jobs)
@@ -103,7 +111,9 @@ def test_worker_processes_give_the_same_bytes(jobs):
         engine.close()
 
 
-@pytest.mark.parametrize("isolate", ["none", "slot", "agent"])
+@pytest.mark.parametrize(
+    "isolate", ["none", *(pytest.param(one, marks=pytest.mark.more) for one in ("slot", "agent"))]
+)
 def test_a_cluster_gives_the_same_bytes(two_nodes, isolate):
     for name in ("savanna", "cogsguard"):
         assert event_lines_of(EVALUATIONS[name], RayEngine(2), isolate=isolate) == plain(name), name

@@ -4,6 +4,8 @@ import os
 import subprocess
 import sys
 
+import pytest
+
 SCRIPT = """
 import hashlib
 import numpy as np
@@ -44,5 +46,6 @@ def digest(**env):
     return done.stdout
 
 
+@pytest.mark.more
 def test_compiled_equals_uncompiled():
     assert digest() == digest(NUMBA_DISABLE_JIT="1")

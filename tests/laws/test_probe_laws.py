@@ -135,6 +135,7 @@ def test_compiled_equals_uncompiled(uri):
     assert uncompiled == compiled
 
 
+@pytest.mark.more
 def test_no_kernel_reaches_outside_its_arrays():
     checked, unchecked = transcript_in_a_process(
         "kin://probe-large-memory", KINFOLK_BOUNDSCHECK="1"

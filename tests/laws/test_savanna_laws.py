@@ -108,6 +108,7 @@ print(json.dumps(found))
 """
 
 
+@pytest.mark.more
 @every_preset
 def test_compiled_equals_uncompiled(preset):
     settings = {**SMALL, "max_steps": 25, "preset": preset}

@@ -38,6 +38,8 @@ _JOBS = {
     "evaluated": "evaluate",
     "compared": "compare",
     "rated": "round_robin",
+    "tournament_done": "tournament",
+    "crossplay_done": "crossplay",
     "champion_evaluated": "evolve_roles",
     "nets_evolved": "evolve_nets",
     "training_done": "train",

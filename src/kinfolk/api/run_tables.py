@@ -20,7 +20,7 @@ _FAILURE_JOBS = ("evaluate", "compare", "round_robin", "tournament", "crossplay"
 
 
 def build_run_table(
-    job: str, settings: Mapping[str, Any], events: Sequence[Mapping[str, Any]], name: str
+    job: str, settings: Mapping[str, Any], events: Sequence[Mapping[str, Any]], name: str | None
 ) -> ColumnTable:
     """Return a table of a run as columns.
 
@@ -28,20 +28,27 @@ def build_run_table(
         job: Name of the job.
         settings: Settings of the run, as JSON values.
         events: Events of the run, as JSON values.
-        name: `episodes`, `agents`, `failures`, `rows`, `events` or a kind of event.
+        name: `episodes`, `agents`, `failures`, `rows`, `events` or a kind of event; None takes what
+            one would look at first.
 
     Raises:
         UsageError: The run has no such table.
     """
+    is_swept = job == "sweep" and bool(events) and events[-1]["kind"] == "swept"
+    if name is None:
+        name = "episodes" if job == "evaluate" else "rows" if is_swept else "events"
     if job == "evaluate" and name in ("episodes", "agents"):
         chosen = validate_settings(Evaluate, settings)
         groups = [group.name for group in chosen.world_ref.spec.groups]
         return build_table(name, events, chosen.slot_ids, groups)
     if job in _FAILURE_JOBS and name == "failures":
         return build_failure_table(job, settings, events)
-    if job == "sweep" and name == "rows" and events and events[-1]["kind"] == "swept":
-        table: ColumnTable = events[-1]["table"]
-        return table
+    if is_swept and name == "rows":
+        done = events[-1]
+        table: ColumnTable = done["table"]
+        # Events hold their keys in alphabetical order; `table.csv` begins like this too.
+        first = [key for key in (*done["vary"], "seed", "episode") if key in table]
+        return {key: table[key] for key in dict.fromkeys([*first, *table])}
     counts = Counter(str(event["kind"]) for event in events)
     if name == "events" and counts:
         name = counts.most_common(1)[0][0]

@@ -30,20 +30,21 @@ class StoredRun(Run):
         settings: Mapping[str, Any] = self.config["settings"]
         return settings
 
-    def table(self, name: str = "events") -> ColumnTable:
+    def table(self, name: str | None = None) -> ColumnTable:
         """Return a table of the run as columns.
 
         Args:
             name: `episodes`, `agents` or `failures` of an evaluation; `rows` of a sweep, one per
-                setting, seed and episode; or a kind of event, such as `update`: a row per event,
-                with its numbers as columns. `events` is the kind that is most frequent.
+                setting, seed and episode; or a kind of event, such as `update_done`: a row per event,
+                with its numbers as columns. `events` is the kind that is most frequent. None takes
+                `episodes` of an evaluation, `rows` of a sweep that is done, `events` of others.
 
         Raises:
             UsageError: The run has no such table.
         """
         return build_run_table(self.job, self.settings, list(self.events()), name)
 
-    def frame(self, name: str = "events", backend: Backend | None = None) -> Any:
+    def frame(self, name: str | None = None, backend: Backend | None = None) -> Any:
         """Return a table of the run as a pandas or polars frame; see `table`.
 
         Raises:
@@ -70,7 +71,7 @@ class StoredRun(Run):
         """
         return plot_runs([self], kind, metric)
 
-    def save(self, path: str | Path, table: str = "events") -> None:
+    def save(self, path: str | Path, table: str | None = None) -> None:
         """Write a table as CSV, Parquet or JSON, or the figure as PDF, SVG or PNG, by the suffix.
 
         Args:

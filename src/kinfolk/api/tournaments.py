@@ -7,13 +7,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, Unpack
 
-from kinfolk.api.frames import Backend, make_frame, save_table, to_html
+from kinfolk.api.frames import to_html
 from kinfolk.api.results import JobResult, run_job, signature_of
 from kinfolk.core.errors import UsageError
 from kinfolk.core.events import Job
 from kinfolk.core.settings import Settings, merge_settings, validate_settings
 from kinfolk.evaluation.export import ColumnTable
 from kinfolk.evaluation.formatting import format_estimate
+from kinfolk.evaluation.statistics import Estimate
 from kinfolk.jobs.crossplay import CrossPlay, CrossPlayDone
 from kinfolk.jobs.crossplay import crossplay as crossplay_job
 from kinfolk.jobs.tournament.job import tournament as tournament_job
@@ -40,18 +41,18 @@ class _MeetingResult(JobResult, MeetingsDone):
         """Return the main table as columns."""
         raise NotImplementedError
 
-    def frame(self, backend: Backend | None = None) -> Any:
-        """Return the main table as a pandas or polars frame."""
-        return make_frame(self.table(), backend)
+    def columns(self) -> ColumnTable:
+        """Return what `frame()` and `save()` write: the main table."""
+        return self.table()
 
     def save(self, path: str | Path) -> None:
-        """Write the main table (.csv, .parquet, .json), or the page (.html) of a stored run.
+        """Write the main table or the figure, as other results do, or the page (.html) of a stored run.
 
         Raises:
             UsageError: The suffix is another one, or the page is asked for and nothing was stored.
         """
         if Path(path).suffix != ".html":
-            save_table(self.table(), path)
+            super().save(path)
             return
         if self.run is None:
             raise UsageError(
@@ -73,7 +74,8 @@ class TournamentResult(_MeetingResult, TournamentDone):
         for row in self.standings:
             side = f" ({row.side})" if row.side else ""
             failed = f", {row.failures} failures" if row.failures else ""
-            lines.append(f"  {row.rank}. {row.name}{side}: {format_estimate(row.rating)}{failed}")
+            rating = f"{format_estimate(row.rating)}, n = {row.rating.n}"
+            lines.append(f"  {row.rank}. {row.name}{side}: {rating}{failed}")
         return "\n".join([*lines, *_indent(self.failure_messages)])
 
     def _repr_html_(self) -> str:
@@ -106,14 +108,13 @@ class CrossPlayResult(_MeetingResult, CrossPlayDone):
         for row in self.self_play:
             if row.difference is not None:
                 side = f" ({row.side})" if row.side else ""
-                lines.append(
-                    f"  self-play minus cross-play{side}: {format_estimate(row.difference)}"
-                )
+                text = f"{format_estimate(row.difference)}, n = {row.difference.n}"
+                lines.append(f"  self-play minus cross-play{side}: {text}")
         return "\n".join([*lines, *_indent((*self.notes, *self.failure_messages))])
 
     def _repr_html_(self) -> str:
         rows = [
-            [row["side"], row["policy"], row["against"], format_estimate([*row.values()][3:])]
+            [row["side"], row["policy"], row["against"], Estimate(*[*row.values()][3:])]
             for table in self.payoffs
             for row in payoff_rows(table)
         ]

@@ -12,6 +12,7 @@ from kinfolk.api.results import JobResult, run_job, signature_of
 from kinfolk.core.settings import validate_settings
 from kinfolk.engines import make_engine
 from kinfolk.evaluation.export import ColumnTable
+from kinfolk.evaluation.statistics import Estimate
 from kinfolk.jobs.train.job import train as train_job
 from kinfolk.jobs.train.reports import TrainingDone
 from kinfolk.jobs.train.settings import Train
@@ -33,12 +34,20 @@ class TrainingResult(JobResult, TrainingDone):
         """Return a row per update as columns, if the training was stored; else how it ended."""
         if self.run is not None:
             return self.run.table("update_done")
-        return {name: [value] for name, value in self._list_facts()}
+        table: dict[str, list[Any]] = {}
+        for name, value in self._list_facts():
+            if isinstance(value, Estimate):
+                table |= {f"{name}/{part}": [number] for part, number in value._asdict().items()}
+            else:
+                table[name] = [value]
+        return table
 
     def _list_facts(self) -> list[tuple[str, Any]]:
         """Return how the training ended, without the hashes of its weights."""
-        hidden = ("kind", "step", "weights", "run", "failure_messages")
-        return [(name, value) for name, value in self.to_dict().items() if name not in hidden]
+        hidden = ("kind", "step", "weights", "run", "failure_messages", "return_per_life")
+        facts = [(name, value) for name, value in self.to_dict().items() if name not in hidden]
+        returns = self.return_per_life.items()
+        return [*facts, *((f"return_per_life/{slot}", estimate) for slot, estimate in returns)]
 
     def _repr_html_(self) -> str:
         facts = [*self._list_facts(), ("run", None if self.run is None else self.run.folder)]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
 # Mean, low, high and n, as in events. Low and high are None for a single value.
@@ -77,6 +77,16 @@ def format_sample_size(estimate: EstimateValues | None) -> str:
     ('20', '0')
     """
     return "0" if estimate is None else f"{estimate[3]}" if len(estimate) > 3 else "?"
+
+
+def describe_counts(counts: Collection[int], unit: str) -> str:
+    """Describe how many values the estimates of a table are of.
+
+    >>> describe_counts({4}, "games"), describe_counts({6, 2}, "games")
+    ('4 games', '2 to 6 games')
+    """
+    low, high = min(counts, default=0), max(counts, default=0)
+    return f"{low} {unit}" if low == high else f"{low} to {high} {unit}"
 
 
 def format_duration(seconds: float) -> str:

@@ -21,6 +21,7 @@ from kinfolk.jobs.outside_policies import (
 from kinfolk.jobs.reruns import require_done
 from kinfolk.store.event_log import COMPRESSED_EVENTS_FILE
 from kinfolk.store.files import read_bytes, write_atomic
+from kinfolk.store.integrity import hash_code
 from kinfolk.store.run import Run, open_run
 from kinfolk.store.run_list import COMMAND_FILE, list_result_files
 from kinfolk.store.settings_file import SETTINGS_FILE
@@ -28,6 +29,7 @@ from kinfolk.store.settings_file import SETTINGS_FILE
 MANIFEST_FILE, OUTSIDE_FOLDER = "manifest.json", "outside"
 CAPSULE_FORMAT = 2
 _LIBRARIES = ("numpy", "scipy", "numba", "llvmlite", "torch", "cmaes", "ribs")
+_PACKAGE = Path(__file__).parents[1]
 _FIXED_TIME = (1980, 1, 1, 0, 0, 0)  # of all entries, so that the same run gives the same bytes
 EXACT = "exact: versions and processor are those of the capsule, so every number must be equal"
 ROUNDING = (
@@ -38,7 +40,9 @@ NOTHING = "none: {}, and another version may compute other numbers"
 
 def describe_machine() -> dict[str, Any]:
     """Return what equality of numbers depends on: versions of libraries, and the processor."""
-    versions = {"python": platform.python_version(), "kinfolk": version("kinfolk")}
+    # An edited checkout has the version of the release, so the code itself counts too.
+    release = f"{version('kinfolk')} (code {hash_code(_PACKAGE)[:12]})"
+    versions = {"python": platform.python_version(), "kinfolk": release}
     for name in _LIBRARIES:
         try:
             versions[name] = version(name)

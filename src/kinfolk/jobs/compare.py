@@ -28,7 +28,13 @@ from kinfolk.evaluation.comparison import (
 from kinfolk.evaluation.failures import count_failures
 from kinfolk.evaluation.metrics import METRICS, check_metric, metric_values
 from kinfolk.evaluation.rollout import run_evaluation, run_matches
-from kinfolk.evaluation.statistics import Estimate, estimate_finite
+from kinfolk.evaluation.statistics import (
+    Estimate,
+    estimate_finite,
+    estimate_mean,
+    estimate_proportion,
+)
+from kinfolk.evaluation.weakness import describe_weak_columns
 from kinfolk.isolation.worker_pool import closing_pools
 from kinfolk.jobs.evaluate import Evaluate, RolloutTimed, evaluation_tasks, record_replay_of
 from kinfolk.play.slots import PolicySlot, parse_slot
@@ -69,8 +75,8 @@ class ComparisonDone(Event):
     """All candidates have played: their means, and a paired test of every two of them.
 
     Keys of `pairs` are two candidates' numbers, such as "0 1". `notes` are messages about pairs
-    with too few unequal episodes to show a difference, and where interval and p-value disagree;
-    `episodes_needed` is the fewest episodes that can show a difference.
+    with too few unequal episodes to show a difference, where interval and p-value disagree, and
+    intervals that may cover less than 90 %; `episodes_needed` is the fewest episodes that can show a difference.
     """
 
     kind: ClassVar[str] = "compared"
@@ -168,10 +174,12 @@ def compare_policies(
     """
     teams = [list(parse_team(text)) for text in settings.policies]
     values, failures = np.zeros((0, len(teams))), np.zeros(len(teams), dtype=np.int64)
+    is_proportion = False
     failed_slots: list[dict[str, Any]] = [{} for _ in teams]
     if resume is not None:
         values, failures = resume.arrays["values"], resume.arrays["failures"].copy()
         failed_slots = list(resume.notes["failed_slots"])
+        is_proportion = bool(resume.notes["is_proportion"])
     candidates = candidate_settings(settings)
     tasks = [evaluation_tasks(candidate, len(values)) for candidate in candidates]
     with closing_pools():
@@ -186,6 +194,7 @@ def compare_policies(
                 result = next(results)
                 played = result.episodes
                 of_team = metric_values(settings.metric, settings.world, played, team)
+                is_proportion = of_team.dtype == np.bool_
                 chunk_values.append(of_team.astype(np.float64))
                 failed_slots[policy] = count_failures(failed_slots[policy], played)
                 for report, value in zip(played, chunk_values[policy].tolist(), strict=True):
@@ -202,19 +211,24 @@ def compare_policies(
             yield Snapshot(
                 step=len(values),
                 arrays={"values": values, "failures": failures.copy()},
-                notes={"failed_slots": list(failed_slots)},
+                notes={"failed_slots": list(failed_slots), "is_proportion": is_proportion},
             )
-    yield _compare_pairs(settings, values, failures, failed_slots)
+    yield _compare_pairs(settings, values, is_proportion, failures, failed_slots)
 
 
 def _compare_pairs(
-    settings: Compare, values: Any, failures: Any, failed_slots: list[dict[str, Any]]
+    settings: Compare,
+    values: Any,
+    is_proportion: bool,
+    failures: Any,
+    failed_slots: list[dict[str, Any]],
 ) -> ComparisonDone:
     """Test every pair of candidates, and return the event of the comparison.
 
     Args:
         settings: Settings of the comparison.
         values: `[episodes, candidates]`, the metric.
+        is_proportion: Whether the metric is true or false in each episode.
         failures: `[candidates]`, number of failures of their policies.
         failed_slots: For each candidate, its failure counts by slot.
     """
@@ -223,15 +237,20 @@ def _compare_pairs(
     pairs = adjust_comparisons(
         {f"{i} {j}": compare_paired(columns[i], columns[j]) for i, j in numbers}
     )
-    notes = []
+    estimate = estimate_proportion if is_proportion else estimate_mean
+    notes: list[str | None] = []
     for (i, j), test in zip(numbers, pairs.values(), strict=True):
         for describe in (describe_low_power, describe_disagreement):
             notes.append(describe(names[i], names[j], test))
+    kind = np.bool_ if is_proportion else np.float64
+    drawn = {name: column.astype(kind) for name, column in zip(names, columns, strict=True)}
+    drawn |= {f"{names[i]} - {names[j]}": columns[i] - columns[j] for i, j in numbers}
+    notes += describe_weak_columns(drawn)
     return ComparisonDone(
         step=settings.episodes,
         policies=list(names),
         metric=settings.metric,
-        means=[estimate_finite(column) for column in columns],
+        means=[estimate_finite(column, estimate) for column in columns],
         failures=failures.tolist(),
         failed_slots=failed_slots,
         pairs=pairs,

@@ -14,7 +14,9 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import cache
 from hashlib import sha256
+from pathlib import Path
 
 from kinfolk.core.errors import DamagedRunError
 
@@ -117,3 +119,13 @@ def advising(advise: Callable[[], str]) -> Iterator[None]:
         yield
     except DamagedRunError as error:
         raise DamagedRunError(f"{error} {advise()}".rstrip()) from None
+
+
+@cache
+def hash_code(folder: Path) -> str:
+    """Return the SHA-256 of the names and contents of all Python files below a folder."""
+    digest = sha256()
+    for path in sorted(folder.rglob("*.py")):
+        digest.update(path.relative_to(folder).as_posix().encode() + b"\0")
+        digest.update(sha256(path.read_bytes()).digest())
+    return digest.hexdigest()

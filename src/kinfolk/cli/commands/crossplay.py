@@ -16,7 +16,7 @@ from kinfolk.cli.commands.tournament import (
 )
 from kinfolk.cli.flags import job_call
 from kinfolk.cli.output import note, print_table
-from kinfolk.evaluation.formatting import format_estimate
+from kinfolk.evaluation.formatting import format_estimate, format_sample_size
 
 
 def crossplay(context: typer.Context, policies: PoliciesArgument = None) -> None:
@@ -70,9 +70,10 @@ def _print_analysis(last: dict[str, Any]) -> None:
         title = f"Which policies matter{f' on side {side}' if side else ''}"
         print_table(title, ("policy", "alpha-rank", "Nash"), rows)
     compared = [
-        (side or "all", *map(format_estimate, values)) for side, *values in last["self_play"]
+        (side or "all", *map(format_estimate, values), format_sample_size(values[-1]))
+        for side, *values in last["self_play"]
     ]
-    headings = ("side", "self-play (95 %)", "cross-play (95 %)", "difference (95 %)")
+    headings = ("side", "self-play (95 %)", "cross-play (95 %)", "difference (95 %)", "n")
     print_table("Self-play and cross-play, mean score over common games", headings, compared)
     for text in last["notes"]:
         note(text)

@@ -14,6 +14,7 @@ from kinfolk.cli.output import note, print_json, print_plot, print_table, progre
 from kinfolk.cli.run_lifecycle import format_policy_uris, interruptible
 from kinfolk.evaluation.formatting import (
     format_estimate,
+    format_sample_size,
 )
 
 _SHADES = " .:-=+*#%@"  # of cells of an archive, from the lowest fitness to the highest
@@ -85,17 +86,18 @@ def _print_result(settings: Any, events: Sequence[Mapping[str, Any]]) -> list[st
         generations = [event for event in scored if event["population"] == name]
         # The best of them, of elite or centre, is the one that `run:` plays.
         held = [e["score"] for e in events if e["kind"] == "held_out" and e["population"] == name]
-        best_held = format_estimate(max(held, key=lambda score: score[0])) if held else ""
+        best_held = max(held, key=lambda score: score[0]) if held else None
         means, end = [event["mean"] for event in generations], generations[-1]
         figures = [f"{value:.3g}" for value in (means[0], means[-1], end["best"])]
-        rows.append((name, *figures, best_held, end["n_lineages"]))
+        estimate = (format_estimate(best_held), format_sample_size(best_held))
+        rows.append((name, *figures, *estimate, end["n_lineages"]))
         lowest = min(0.0, *means)  # plots begin at zero
         title = f"{name}: mean fitness of {len(generations)} generations"
         print_plot(title, [mean - lowest for mean in means])
     print_table(
         f"{settings.task}: {settings.net} nets by {settings.search_algorithm}, "
         f"{last['generations']} generations of {settings.population}, {last['steps']:,} ticks",
-        ("population", "first mean", "last mean", "best", "best held-out (95 %)", "lineages"),
+        ("population", "first mean", "last mean", "best", "best held-out (95 %)", "n", "lineages"),
         rows,
     )
     if settings.goal is not None:

@@ -172,10 +172,11 @@ def _print_held_out(champion: dict[str, Any]) -> None:
     for name, scores in champion["held_out"].items():
         lead = format_estimate_with(scores["difference"], lambda v: f"{v:+,.0f}")
         rows.append(
-            (name, *(format_estimate(scores[side]) for side in ("seeded", "champion")), lead)
-        )
+            (name, *(format_estimate(scores[side]) for side in ("seeded", "champion")), lead,
+             format_sample_size(scores["difference"]))
+        )  # fmt: skip
     if rows:
-        headings = ("", "seeded team (95 %)", "champion (95 %)", "champion ahead by (95 %)")
+        headings = ("", "seeded team (95 %)", "champion (95 %)", "champion ahead by (95 %)", "n")
         print()
         print_table("Held-out settings", headings, rows)
 

@@ -23,7 +23,12 @@ from kinfolk.cli.evaluation_runs import (
 from kinfolk.cli.flags import job_call
 from kinfolk.cli.output import print_json, print_table, stdout_for_document
 from kinfolk.cli.run_lifecycle import JobCall
-from kinfolk.evaluation.formatting import format_estimate, format_number
+from kinfolk.evaluation.formatting import (
+    describe_counts,
+    format_estimate,
+    format_number,
+    format_sample_size,
+)
 
 PoliciesArgument = Annotated[
     list[str] | None,
@@ -198,11 +203,12 @@ def _print_standings(world: str, side: str, standings: Sequence[Sequence[Any]]) 
     """
     rows = [
         (f"{rank}.", name, format_estimate(rating), format_estimate(won), format_estimate(score),
-         "" if points is None else f"{points:g}", failures)
+         format_sample_size(score), "" if points is None else f"{points:g}", failures)
         for rank, name, of_side, rating, won, score, points, failures, *_ in standings
         if of_side == side
     ]  # fmt: skip
-    headings = ("", "policy", "rating (95 %)", "won (95 %)", "score (95 %)", "points", "failures")
+    estimates = ("rating (95 %)", "won (95 %)", "score (95 %)", "n")
+    headings = ("", "policy", *estimates, "points", "failures")
     print_table(f"{world}: leaderboard{f' of {side}' if side else ''}", headings, rows)
 
 
@@ -217,11 +223,9 @@ def print_matrices(payoffs: Sequence[Sequence[Any]]) -> None:
                 )
                 for name, row in zip(names, cells, strict=True)
             ]
-            title = (
-                f"Mean score of {side} against {against}"
-                if side
-                else "Mean score of row against column"
-            )
+            title = f"Mean score of {side or 'row'} against {against or 'column'}"
+            counts = {cell[3] for row in cells for cell in row if cell is not None}
+            title += f"; {describe_counts(counts, 'games')} each"
             # The title names both sides, so that names need not.
             short = [name.removesuffix(f" ({against})") for name in columns]
             print_table(title, ("", *short), rows)

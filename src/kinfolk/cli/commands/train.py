@@ -160,18 +160,24 @@ def _print_report(run: Any, settings: Any, events: list[dict[str, Any]]) -> None
     """
     last = _last_events(events)
     result, update = last["result"], last["last_update"]
-    shown = ("return_per_life", "wins", "entropy", "kl", "explained_variance")
+    shown = ("wins", "entropy", "kl", "explained_variance")
+    returns = result["return_per_life"]
     rows = [
-        (name, *(f"{values[s]:.3g}" if s in values else "" for s in shown))
+        (name, format_estimate(returns[name]), format_sample_size(returns[name]),
+         *(f"{values[s]:.3g}" if s in values else "" for s in shown))
         for name, values in update["slots"].items()
-    ]
+    ]  # fmt: skip
     length = f"{result['step']:,} steps in {result['updates']} updates"
     length += f" and {result['episodes']:,} episodes"
-    headings = ("slot", *(name.replace("_", " ") for name in shown))
+    estimate = ("return per life (95 %)", "n")
+    headings = ("slot", *estimate, *(name.replace("_", " ") for name in shown))
     print_table(f"{settings.world}: {length}; stopped by {result['reason']}", headings, rows)
     if update["length"] is not None:
         recent = min(settings.stats_window, result["episodes"])
-        print(f"The last {recent} episodes were {update['length']:,.0f} ticks long.")
+        print(
+            f"The last {recent} episodes of this training were {update['length']:,.0f} ticks long; n "
+            f"counts those in which the slot had a life."
+        )
     if last["evaluations"]:
         _print_evaluation(last["evaluations"][-1])
     trained = [slot.id for slot in settings.slots if slot.trainable]

@@ -1,9 +1,9 @@
-"""Figures of matrices: payoffs of a round robin, cells of an archive."""
+"""Figures of matrices: payoffs of policies that meet each other, cells of an archive."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -15,13 +15,22 @@ _DARK = 0.55  # share of the colour scale below which text is white
 _MAX_NUMBERS = 12  # policies up to which every cell shows its number
 
 
-def draw_matrix(values: Floats, names: Sequence[str], label: str) -> Any:
-    """Draw what each policy (row) achieved against each other (column), with the number in each cell.
+class MatrixPanel(NamedTuple):
+    """One matrix of a figure: what each policy of the rows achieved against those of the columns."""
+
+    values: Floats  # [rows, columns]; NaN where two did not meet
+    rows: Sequence[str]
+    columns: Sequence[str]
+    label: str  # what a cell is, for the colour bar
+    row_side: str = ""  # whose policies the rows are; "" if policies change sides
+    column_side: str = ""
+
+
+def draw_matrices(panels: Sequence[MatrixPanel]) -> Any:
+    """Draw matrices below each other, with the number in each cell.
 
     Args:
-        values: `[policies, policies]`; NaN where two did not meet.
-        names: Names of the policies.
-        label: What a cell is, for the colour bar.
+        panels: One matrix, or one for each two sides.
 
     Returns:
         A `matplotlib.figure.Figure`.
@@ -29,24 +38,32 @@ def draw_matrix(values: Floats, names: Sequence[str], label: str) -> Any:
     Raises:
         MissingLibraryError: matplotlib is not installed.
     """
-    n = len(names)
-    side = max(2.2, 0.55 * n)
-    with drawing(width=side + 2.6, height=side + 1.0) as (figure, axes):
-        image = _show_cells(axes, values)
-        ticks = [shorten_name(name, 20) for name in names]
-        axes.set_xticks(range(n), ticks, rotation=40, ha="right", rotation_mode="anchor")
-        axes.set_yticks(range(n), ticks)
-        axes.set_xlabel("against")
-        if n <= _MAX_NUMBERS:
-            low, high = np.nanmin(values), np.nanmax(values)
-            for (row, column), value in np.ndenumerate(values):
-                if np.isfinite(value):
-                    share = 1.0 if high == low else (value - low) / (high - low)
-                    color = "white" if share < _DARK else "black"
-                    text = f"{value:.3g}"
-                    axes.text(column, row, text, ha="center", va="center", color=color, fontsize=8)
-        figure.colorbar(image, ax=axes, label=label)
+    width = max(2.2, *(0.55 * len(panel.columns) for panel in panels)) + 2.6
+    heights = [max(2.2, 0.55 * len(panel.rows)) + 1.0 for panel in panels]
+    with drawing(width, sum(heights), n_rows=len(panels), height_ratios=heights) as (figure, axes):
+        for panel, place in zip(panels, np.ravel(axes), strict=True):
+            _draw_panel(figure, place, panel)
     return figure
+
+
+def _draw_panel(figure: Any, axes: Any, panel: MatrixPanel) -> None:
+    """Draw one matrix on its axes."""
+    values = panel.values
+    image = _show_cells(axes, values)
+    across = [shorten_name(name, 20) for name in panel.columns]
+    axes.set_xticks(range(len(across)), across, rotation=40, ha="right", rotation_mode="anchor")
+    axes.set_yticks(range(len(panel.rows)), [shorten_name(name, 20) for name in panel.rows])
+    axes.set_xlabel(f"against {panel.column_side}".strip())
+    axes.set_ylabel(panel.row_side)
+    if max(values.shape) <= _MAX_NUMBERS:
+        low, high = np.nanmin(values), np.nanmax(values)
+        for (row, column), value in np.ndenumerate(values):
+            if np.isfinite(value):
+                share = 1.0 if high == low else (value - low) / (high - low)
+                color = "white" if share < _DARK else "black"
+                text = f"{value:.3g}"
+                axes.text(column, row, text, ha="center", va="center", color=color, fontsize=8)
+    figure.colorbar(image, ax=axes, label=panel.label)
 
 
 def draw_archive(grid: Floats, ranges: Sequence[tuple[str, float, float]], label: str) -> Any:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -37,12 +37,19 @@ _STYLE = {
 
 
 @contextmanager
-def drawing(width: float = _WIDTH, height: float = _HEIGHT) -> Iterator[tuple[Any, Any]]:
+def drawing(
+    width: float = _WIDTH,
+    height: float = _HEIGHT,
+    n_rows: int = 1,
+    height_ratios: Sequence[float] | None = None,
+) -> Iterator[tuple[Any, Any]]:
     """Yield a new figure and its axes, to be drawn on in the style of all figures.
 
     Args:
         width: Width in inches.
         height: Height in inches.
+        n_rows: Axes below each other; with more than one, an array of axes is yielded.
+        height_ratios: Heights of these axes in relation to each other; None makes them equal.
 
     Raises:
         MissingLibraryError: matplotlib is not installed.
@@ -54,7 +61,7 @@ def drawing(width: float = _WIDTH, height: float = _HEIGHT) -> Iterator[tuple[An
         figure: Any = Figure(figsize=(width, height), layout="constrained")
         # So that a notebook shows it, whether or not pyplot was imported there.
         figure._repr_png_ = partial(_encode_preview, figure)
-        yield figure, figure.subplots()
+        yield figure, figure.subplots(n_rows, height_ratios=height_ratios)
 
 
 def _encode_preview(figure: Any) -> bytes:

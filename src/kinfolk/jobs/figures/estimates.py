@@ -13,7 +13,14 @@ from kinfolk.evaluation.figures.estimates import draw_estimates, draw_named_esti
 from kinfolk.evaluation.figures.search import draw_search
 from kinfolk.evaluation.statistics import Estimate
 from kinfolk.jobs.figures.curves import CURVES
-from kinfolk.jobs.figures.sources import FigureSource, label_lines, name_policies, require_one
+from kinfolk.jobs.figures.payoffs import list_meeting_estimates
+from kinfolk.jobs.figures.sources import (
+    FigureSource,
+    label_lines,
+    name_policies,
+    read_estimate,
+    require_one,
+)
 from kinfolk.store.run_job import flatten_metrics
 
 
@@ -22,7 +29,7 @@ def draw_run_estimates(sources: Sequence[FigureSource], metric: str | None) -> A
     if sources[0].job == "sweep":
         done = require_one(sources).last()
         over = f"{len(done['seeds'])} seeds" if done["over"] == "seeds" else done["over"]
-        estimates = [_read_estimate(e) for e in done["estimates"]]
+        estimates = [read_estimate(e) for e in done["estimates"]]
         if done["best"] is not None:
             return draw_search(
                 done["settings"], estimates, done["metric"], done["search"], done["best"]
@@ -34,7 +41,7 @@ def draw_run_estimates(sources: Sequence[FigureSource], metric: str | None) -> A
         name, estimates_by_name = _list_named(source, metric)
         groups[source.name if len(sources) > 1 else ""] = estimates_by_name
     counts = {e.n for group in groups.values() for e in group.values() if e is not None}
-    unit = "games" if sources[0].job in ("round_robin", "evolve_roles") else "episodes"
+    unit = "episodes" if sources[0].job in ("evaluate", "compare") else "games"
     n = f"{min(counts)} " if len(counts) == 1 else ""
     return draw_named_estimates(groups, name, f"{n}{unit}")
 
@@ -48,14 +55,16 @@ def _list_named(source: FigureSource, metric: str | None) -> tuple[str, dict[str
     last = source.last()
     if source.job == "compare":
         labels = name_policies(last["policies"])
-        return last["metric"], dict(zip(labels, map(_read_estimate, last["means"]), strict=True))
+        return last["metric"], dict(zip(labels, map(read_estimate, last["means"]), strict=True))
     if source.job == "round_robin":
         labels = name_policies(last["policies"])
         shares = [Estimate(r[4], r[5], r[6], r[3]) for r in last["ratings"]]
         return "share of games won", dict(zip(labels, shares, strict=True))
     if source.job == "evolve_roles":
-        scores = {name: _read_estimate(e) for name, e in last["scores"].items()}
+        scores = {name: read_estimate(e) for name, e in last["scores"].items()}
         return str(last["metric"]).replace("_", " "), scores
+    if source.job in ("tournament", "crossplay"):
+        return list_meeting_estimates(source.job, last, metric)
     metrics = {name: {name: value} for name, value in last["metrics"].items()}
     tables = {
         "return": last["returns"],
@@ -67,7 +76,7 @@ def _list_named(source: FigureSource, metric: str | None) -> tuple[str, dict[str
     if name not in tables:
         hint = format_suggestion(name, tables)
         raise UsageError(f"An evaluation has no estimate of '{name}'.{hint}")
-    return name.replace("_", " "), {n: _read_estimate(e) for n, e in tables[name].items()}
+    return name.replace("_", " "), {n: read_estimate(e) for n, e in tables[name].items()}
 
 
 def draw_run_profiles(sources: Sequence[FigureSource], metric: str | None) -> Any:
@@ -112,8 +121,3 @@ def draw_run_profiles(sources: Sequence[FigureSource], metric: str | None) -> An
     played = source.of_kind("episode_played")
     by_slot = {slot: [e["returns"][slot] for e in played] for slot in played[0]["returns"]}
     return draw_profiles(by_slot, "return", "episodes")
-
-
-def _read_estimate(value: Sequence[Any] | None) -> Estimate | None:
-    """Return an estimate of an event, which JSON turned into a list."""
-    return None if value is None else Estimate(*value)

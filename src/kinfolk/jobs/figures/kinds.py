@@ -5,35 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from kinfolk.core.errors import UsageError, format_suggestion
 from kinfolk.core.settings import validate_settings
-from kinfolk.evaluation.figures.matrices import draw_archive, draw_matrix
+from kinfolk.evaluation.figures.matrices import draw_archive
 from kinfolk.jobs.figures.curves import draw_populations, draw_run_curves
 from kinfolk.jobs.figures.estimates import draw_run_estimates, draw_run_profiles
-from kinfolk.jobs.figures.sources import FigureSource, name_policies, require_one
-
-
-def _draw_payoffs(sources: Sequence[FigureSource], metric: str | None) -> Any:
-    """Draw what each policy of a round robin earned against each other, or how often it won."""
-    if metric not in (None, "score", "won"):
-        raise UsageError(f"Payoffs are of the metric score or won, not of '{metric}'.")
-    source = require_one(sources)
-    games = source.of_kind("pair_played")
-    names = name_policies(list(source.settings["policies"]))
-    cells: dict[tuple[int, int], list[float]] = {}
-    for game in games:
-        a, b = float(game["first_score"]), float(game["second_score"])
-        pair = (a, b) if metric != "won" else ((a > b) + 0.5 * (a == b), (b > a) + 0.5 * (a == b))
-        cells.setdefault((game["first"], game["second"]), []).append(pair[0])
-        cells.setdefault((game["second"], game["first"]), []).append(pair[1])
-    values = np.full((len(names), len(names)), np.nan)
-    for place, scores in cells.items():
-        values[place] = np.mean(scores)
-    n = len(games) // max(1, len(names) * (len(names) - 1) // 2)
-    what = "share of games won" if metric == "won" else "mean return per life"
-    return draw_matrix(values, names, f"{what}\n{n} games each")
+from kinfolk.jobs.figures.payoffs import draw_payoffs
+from kinfolk.jobs.figures.sources import FigureSource, require_one
 
 
 def _draw_archive(sources: Sequence[FigureSource], metric: str | None) -> Any:  # noqa: ARG001, of all kinds
@@ -65,7 +43,7 @@ FIGURE_KINDS = {
         draw_run_curves,
     ),
     "estimates": FigureKind(
-        ("evaluate", "compare", "round_robin", "evolve_roles", "sweep"),
+        ("evaluate", "compare", "round_robin", "tournament", "crossplay", "evolve_roles", "sweep"),
         "means with intervals",
         draw_run_estimates,
     ),
@@ -73,7 +51,9 @@ FIGURE_KINDS = {
         ("evaluate", "train"), "how many agents of each group live", draw_populations
     ),
     "payoffs": FigureKind(
-        ("round_robin",), "what each policy earned against each other", _draw_payoffs
+        ("round_robin", "tournament", "crossplay"),
+        "what each policy earned against each other",
+        draw_payoffs,
     ),
     "archive": FigureKind(("evolve_nets",), "the MAP-Elites archive", _draw_archive),
     "profile": FigureKind(
@@ -86,6 +66,8 @@ _DEFAULT_KINDS = {
     "evaluate": "estimates",
     "compare": "estimates",
     "round_robin": "payoffs",
+    "tournament": "payoffs",
+    "crossplay": "payoffs",
     "sweep": "estimates",
     "train": "curves",
     "evolve_roles": "curves",

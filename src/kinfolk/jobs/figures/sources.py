@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from kinfolk.core.errors import UsageError
+from kinfolk.evaluation.statistics import Estimate
 from kinfolk.store.run import Run
 
 _SEED_KEYS = ("seed", "history")  # what may differ between runs of one line
@@ -95,3 +96,8 @@ def name_policies(policies: Sequence[str]) -> list[str]:
     """
     counts = [list(policies[:i]).count(uri) for i, uri in enumerate(policies)]
     return [f"{uri} ({n + 1})" if n else uri for uri, n in zip(policies, counts, strict=True)]
+
+
+def read_estimate(value: Sequence[Any] | None) -> Estimate | None:
+    """Return an estimate of an event, which JSON turned into a list."""
+    return None if value is None else Estimate(*value)

@@ -115,6 +115,11 @@ def find_metric(sweep: Sweep, table: Mapping[str, Any]) -> str:
     if sweep.metric is None and matching:
         return matching[0]
     name = sweep.metric or default
+    of_slots = [column for column in columns if column.startswith(f"{name}/")]
+    if len(of_slots) == 1:  # such as `return_per_life` of the only slot
+        return of_slots[0]
+    if of_slots:
+        raise UnknownNameError(f"Say whose {name} it is: {' or '.join(of_slots)}.")
     raise UnknownNameError(f"There is no metric '{name}'.{format_suggestion(name, columns)}")
 
 
@@ -184,10 +189,10 @@ def _join_tables(
     return columns
 
 
-def _group_values(sweep: Sweep, results: Sequence[PointResult]) -> list[list[list[float]]]:
+def _group_values(sweep: Sweep, results: Sequence[PointResult]) -> list[list[list[float | bool]]]:
     """Return the metric's values of each setting, seed and episode, without those that are None."""
     metric, n_seeds = find_metric(sweep, results[0].table), len(sweep.seeds)
-    by_point = [[float(v) for v in r.table.get(metric, []) if v is not None] for r in results]
+    by_point = [[v for v in r.table.get(metric, []) if v is not None] for r in results]
     return [by_point[i : i + n_seeds] for i in range(0, len(by_point), n_seeds)]
 
 
@@ -195,7 +200,7 @@ def _estimate_all(sweep: Sweep, results: Sequence[PointResult]) -> list[Estimate
     """Return the mean of the metric at each setting: over seeds, or over episodes of one seed."""
     estimates: list[Estimate | None] = []
     for by_seed in _group_values(sweep, results):
-        if len(by_seed) == 1:
+        if len(by_seed) == 1:  # booleans stay what they are: a proportion of episodes
             estimates.append(estimate_finite(np.array(by_seed[0])))
         else:  # as `kf.stats.seed_interval`, whose warnings are notes of a sweep
             means = np.array([float(np.mean(values)) for values in by_seed if values])
@@ -211,7 +216,7 @@ def _describe_weak_settings(
     for values, by_seed in zip(settings, _group_values(sweep, results), strict=True):
         name = ", ".join(f"{key} = {value}" for key, value in values.items()) or sweep.job
         numbers = by_seed[0] if len(by_seed) == 1 else [float(np.mean(v)) for v in by_seed if v]
-        columns[name] = np.array(numbers, dtype=np.float64)
+        columns[name] = np.array(numbers)
     return describe_weak_columns(columns)
 
 

@@ -125,7 +125,8 @@ def check_sweep(sweep: Sweep) -> list[SweepPoint]:
             check_metric(sweep.metric, validate_settings(model, point.settings).world_ref)
     elif sweep.metric is not None:
         result = import_object(SWEPT_JOBS[sweep.job].result)
-        known = [f.name for f in fields(result) if f.name not in ("step", "weights")]
+        texts = ("str", "dict[str, str]")  # such as why a training ended, and hashes
+        known = [f.name for f in fields(result) if f.name != "step" and f.type not in texts]
         if sweep.metric.partition("/")[0] not in known:
             hint = format_suggestion(sweep.metric, known)
             raise UnknownNameError(f"{sweep.job} has no metric '{sweep.metric}'.{hint}")

@@ -9,11 +9,13 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from kinfolk.core.arrays import Floats
 from kinfolk.core.events import Event, TimingEvent
 from kinfolk.engines.base import Engine
 from kinfolk.evaluation.metrics import metric_values
 from kinfolk.evaluation.rollout import evaluation_task, run_evaluation
 from kinfolk.evaluation.statistics import (
+    Estimate,
     EvaluationSummary,
     estimate_finite,
     summarize_episodes,
@@ -78,6 +80,8 @@ class TrainingDone(Event):
     best: float | None
     best_step: int | None
     weights: dict[str, str]  # the hash of every slot's weights
+    # By slot, over the last episodes of this one training; other seeds may end elsewhere.
+    return_per_life: dict[str, Estimate | None]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -152,6 +156,24 @@ def _mean_columns(tables: Sequence[Mapping[str, float]]) -> dict[str, float]:
     return {name: float(np.mean([table[name] for table in tables])) for name in names}
 
 
+def _returns_per_life(state: TrainingState) -> dict[str, Floats]:
+    """Return the return per life in each of the last episodes, by slot; NaN where a slot had no life."""
+    return {
+        slot: np.array(
+            [
+                r.returns[slot] / r.lives[slot] if r.lives[slot] else np.nan
+                for r in state.recent_episodes
+            ]
+        )
+        for slot in state.settings.slot_ids
+    }
+
+
+def estimate_returns(state: TrainingState) -> dict[str, Estimate | None]:
+    """Return the return per life of each slot over the last episodes; None without a life."""
+    return {slot: estimate_finite(values) for slot, values in _returns_per_life(state).items()}
+
+
 def _slot_statistics(state: TrainingState) -> dict[str, dict[str, float]]:
     """Return statistics of each slot over the last episodes, empty if there are none.
 
@@ -163,11 +185,7 @@ def _slot_statistics(state: TrainingState) -> dict[str, dict[str, float]]:
     stats: dict[str, dict[str, float]] = {name: {} for name in names}
     if not recent:
         return stats
-    per_life = {
-        s: np.array([r.returns[s] / r.lives[s] if r.lives[s] else np.nan for r in recent])
-        for s in names
-    }
-    won = win_shares(per_life)
+    won = win_shares(_returns_per_life(state))
     for name, values in stats.items():
         lives = sum(r.lives[name] for r in recent)
         values["return"] = float(np.mean([r.returns[name] for r in recent]))

@@ -16,6 +16,7 @@ from kinfolk.jobs.train.reports import (
     EpisodesRestarted,
     TrainingDone,
     UpdateTimed,
+    estimate_returns,
     evaluate_policies,
     mean_length,
     recent_score,
@@ -162,6 +163,7 @@ class TrainingLoop:
             best=state.best,
             best_step=state.best_step,
             weights={name: policy.sha256 for name, policy in state.policies().items()},
+            return_per_life=estimate_returns(state),
         )
 
     def __repr__(self) -> str:

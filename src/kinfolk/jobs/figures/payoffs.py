@@ -1,0 +1,124 @@
+"""Payoff matrices and estimates of jobs in which policies meet each other."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from kinfolk.core.errors import UsageError, format_suggestion
+from kinfolk.evaluation.figures.matrices import MatrixPanel, draw_matrices
+from kinfolk.evaluation.formatting import describe_counts
+from kinfolk.evaluation.payoffs import PayoffTable, collect_scores
+from kinfolk.evaluation.ratings import PlayerScores, beaten_shares
+from kinfolk.evaluation.statistics import Estimate
+from kinfolk.jobs.figures.sources import FigureSource, name_policies, read_estimate, require_one
+
+_METRICS = ("score", "won")
+# Estimates of a standing of a tournament: what they are called, and where they are in the row.
+_STANDING_ESTIMATES = {"rating": 3, "win_rate": 4, "score": 5}
+_SELF_PLAY_ESTIMATES = {"self-play": 1, "cross-play": 2, "difference": 3}
+
+
+def draw_payoffs(sources: Sequence[FigureSource], metric: str | None) -> Any:
+    """Draw what each policy earned against each other (`score`), or how often it won (`won`)."""
+    if metric not in (None, *_METRICS):
+        raise UsageError(f"Payoffs are of the metric score or won, not of '{metric}'.")
+    source = require_one(sources)
+    if source.job == "round_robin":
+        return draw_matrices([_find_round_robin_payoffs(source, metric)])
+    if metric == "won":
+        return draw_matrices([_find_win_shares(source)])
+    tables = [PayoffTable(*table) for table in source.last()["payoffs"]]
+    return draw_matrices([_make_panel(table) for table in tables])
+
+
+def _make_panel(table: PayoffTable) -> MatrixPanel:
+    """Return the payoff matrix of a tournament or of cross-play, as a figure shows it."""
+    cells = [[read_estimate(cell) for cell in row] for row in table.cells]
+    values = np.array([[np.nan if cell is None else cell.mean for cell in row] for row in cells])
+    counts = {cell.n for row in cells for cell in row if cell is not None}
+    label = f"mean score\n{describe_counts(counts, 'games')} each"
+    # Labels of players of fixed sides end with the side, which the axis names already.
+    rows = [name.removesuffix(f" ({table.side})") for name in table.rows]
+    columns = [name.removesuffix(f" ({table.against})") for name in table.columns]
+    return MatrixPanel(values, rows, columns, label, table.side, table.against)
+
+
+def _find_round_robin_payoffs(source: FigureSource, metric: str | None) -> MatrixPanel:
+    """Return what each policy of a round robin earned against each other, or how often it won."""
+    names = name_policies(list(source.settings["policies"]))
+    games = [
+        PlayerScores((e["first"], e["second"]), (e["first_score"], e["second_score"]))
+        for e in source.of_kind("pair_played")
+    ]
+    what = "share of games won" if metric == "won" else "mean return per life"
+    return _find_means(names, _count_wins(games) if metric == "won" else games, what)
+
+
+def _find_win_shares(source: FigureSource) -> MatrixPanel:
+    """Return how often each policy of a tournament or of cross-play won against each other.
+
+    Raises:
+        UsageError: Policies have sides of their own, whose scores cannot be compared.
+    """
+    last = source.last()
+    if last["sides"]:
+        sides = " and ".join(last["sides"])
+        raise UsageError(f"{sides} do not win against each other; draw the metric score.")
+    names = list(last["policies"])
+    games = [
+        PlayerScores(tuple(names.index(name) for name in e["policies"]), tuple(e["scores"]))
+        for e in source.of_kind("game_played")
+    ]
+    return _find_means(names, _count_wins(games), "share of games won")
+
+
+def _count_wins(games: Sequence[PlayerScores]) -> list[PlayerScores]:
+    """Return games with the share of rivals that each player has beaten in place of its score."""
+    return [
+        PlayerScores(players, tuple(beaten_shares(list(scores)).tolist()))
+        for players, scores in games
+    ]
+
+
+def _find_means(names: Sequence[str], games: Sequence[PlayerScores], what: str) -> MatrixPanel:
+    """Return the mean score of each player against each other."""
+    values, counts = np.full((len(names), len(names)), np.nan), set[int]()
+    for place, scores in collect_scores(games).items():
+        values[place] = np.mean(scores)
+        counts.add(len(scores))
+    return MatrixPanel(values, names, names, f"{what}\n{describe_counts(counts, 'games')} each")
+
+
+def list_meeting_estimates(
+    job: str, last: Mapping[str, Any], metric: str | None
+) -> tuple[str, dict[str, Estimate | None]]:
+    """Return what the estimates of a tournament or of cross-play are of, and the estimates by name.
+
+    Args:
+        job: `tournament` or `crossplay`.
+        last: Last event of the run.
+        metric: Of a tournament `rating`, `win_rate` or `score`; of cross-play `score`.
+
+    Raises:
+        UsageError: The job has no such metric.
+    """
+    known = list(_STANDING_ESTIMATES) if job == "tournament" else ["score"]
+    name = metric or known[0]
+    if name not in known:
+        raise UsageError(
+            f"A run of {job} has no estimate of '{name}'.{format_suggestion(name, known)}"
+        )
+    estimates: dict[str, Estimate | None] = {}
+    if job == "tournament":
+        for row in last["standings"]:
+            side = f" ({row[2]})" if row[2] else ""
+            estimates[f"{row[1]}{side}"] = read_estimate(row[_STANDING_ESTIMATES[name]])
+        return name, estimates
+    for row in last["self_play"]:
+        side = f" ({row[0]})" if row[0] else ""
+        for label, column in _SELF_PLAY_ESTIMATES.items():
+            estimates[f"{label}{side}"] = read_estimate(row[column])
+    return name, estimates
