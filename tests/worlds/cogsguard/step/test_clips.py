@@ -81,6 +81,16 @@ def test_with_the_quirk_clips_seed_twice_at_10_and_again_at_210_although_they_ho
     assert found == {10: ["clips_align", "clips_align"], 210: ["clips_align"]}
 
 
+def test_clips_that_find_all_spread_from_any_junction_and_seed_only_once():
+    far = "\n".join([*["0" + "." * 69 + "J"], *["." * 71] * 2, "." * 35 + "H@" + "." * 34])
+    times = {"clips_seed_at": 1000, "clips_reseed_from": 5, "clips_reseed_every": 5}
+    world = scene(far, clips="normal", quirks={"clips_find_all": True}, **times)
+    found = play(world, 105)
+    assert found == {50: ["clips_scramble"], 100: ["clips_align"]}
+    assert sorted(owners(world)) == [NOBODY, CLIPS]
+    assert play(scene(far, clips="normal", **(times | {"clips_reseed_from": 1000})), 105) == {}
+
+
 def test_clips_are_seeded_again_every_200_if_they_hold_none():
     world = scene(MAP, clips="normal")
     play(world, 10)
