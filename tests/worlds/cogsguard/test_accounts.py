@@ -42,7 +42,14 @@ RULES = {
     "window_radius": 3,
 }
 RESOURCES = ("hp", "energy", "influence", "hearts", *ELEMENTS)
-QUIRKS = ("clips_lose_marks", "both_marks", "stale_chains", "wasted_hearts", "vibe_success")
+QUIRKS = (
+    "clips_lose_marks",
+    "clips_find_all",
+    "both_marks",
+    "stale_chains",
+    "wasted_hearts",
+    "vibe_success",
+)
 
 
 def stock(world):

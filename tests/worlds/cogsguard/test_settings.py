@@ -124,7 +124,7 @@ def test_a_map_brings_its_size_and_length_and_both_can_be_changed():
     [
         (("rules_version", "ledger", "team_ledger"), {}, 1),
         (("rules_version",), {}, 2),
-        ((), {"rules_version": np.array([4])}, 4),
+        ((), {"rules_version": np.array([3])}, 3),
     ],
 )
 def test_a_snapshot_of_other_rules_is_refused_with_the_reason(missing, changed, version):
@@ -134,7 +134,7 @@ def test_a_snapshot_of_other_rules_is_refused_with_the_reason(missing, changed, 
     with pytest.raises(UsageError) as refusal:
         world.restore(snapshot)
     assert str(refusal.value) == (
-        f"The snapshot was made by rules version {version} of CogsGuard, and this is version 3. "
+        f"The snapshot was made by rules version {version} of CogsGuard, and this is version 4. "
         "CogsGuard's rules and maps are those of the original engine since rules version 2; "
         "docs/cogsguard.md lists what changed. Start anew."
     )

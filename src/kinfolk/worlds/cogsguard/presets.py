@@ -93,7 +93,9 @@ def add_defaults(data: Mapping[str, Any]) -> dict[str, Any]:
     return defaults | dict(data)
 
 
-# Every quirk; each has an effect in its edition only.
+# The quirks that recordings show; each has an effect in its edition only. The original's missions of edition F have no object that bears the clips'
+# mark: the engine then does not know the mark and drops the test for it, `clips_find_all`. Recorded
+# scenes do have such objects, and show `clips_lose_marks` instead.
 AS_RELEASED: dict[str, Any] = {
     "quirks": {
         "clips_lose_marks": True,
@@ -114,7 +116,11 @@ PRESETS: Mapping[str, Mapping[str, Any]] = {
     "edition_a": {"map": "arena", "edition": "A"},
     "edition_a_machina_1": {"map": "machina_1", "edition": "A"},
     "as_released": AS_RELEASED | {"map": "arena", "edition": "A", "free_moves": True},
-    "as_released_f": AS_RELEASED | {"map": "arena", "edition": "F"},
+    "as_released_f": {
+        "quirks": AS_RELEASED["quirks"] | {"clips_find_all": True},
+        "map": "arena",
+        "edition": "F",
+    },
     "temple": {"map": "arena", "temple": True},
 }
 

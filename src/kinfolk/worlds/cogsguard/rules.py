@@ -15,6 +15,7 @@ STRENGTH_PER_CELL = (
 )  # edition A: units of strength per cell of distance, so sums are integers
 _MAX_HELD = 65_535  # largest inventory limit
 JUNCTION_SOURCE, HUB_SOURCE = 0, 1  # sources of area
+ANY_REACH = -1  # `clips_reach` if the clips take every junction for theirs
 HEART_PRICE_ROW = 0  # row of `prices` for hearts; the other rows are gears
 
 
@@ -65,7 +66,7 @@ class CogsguardRules(NamedTuple):
     scramble_hearts: int
     clips: bool
     timers: Ints  # [seed, reseed, align, scramble; first tick, period, last tick]
-    clips_reach: int  # rows and columns
+    clips_reach: int  # rows and columns; ANY_REACH with the quirk `clips_find_all`
     ships_search: int
     ships_reach: int  # squared, as are the reaches below
     align_reach: int
@@ -92,7 +93,8 @@ def make_rules(settings: Cogsguard) -> CogsguardRules:
     pad = settings.window_radius
     reach, strength = _make_areas(settings)
     reaches = ("ships_reach", "align_reach", "align_hub_reach", "network_reach")
-    quirks = settings.quirks.model_dump(exclude={"unreachable_objects"})  # a matter of maps
+    # Not flags of kernels: one is a matter of maps, the other a reach.
+    quirks = settings.quirks.model_dump(exclude={"unreachable_objects", "clips_find_all"})
     derived = {
         **quirks,
         **{name: getattr(settings, name) ** 2 for name in reaches},
@@ -109,6 +111,7 @@ def make_rules(settings: Cogsguard) -> CogsguardRules:
         "prices": _make_prices(settings),
         "clips": settings.clips != "off",
         "timers": _make_timers(settings),
+        "clips_reach": ANY_REACH if settings.quirks.clips_find_all else settings.clips_reach,
     }
     copied = {
         name: getattr(settings, name) for name in CogsguardRules._fields if name not in derived

@@ -33,6 +33,10 @@ class CogsguardQuirks(Settings):
         False,
         "Edition F: clips do not find the junctions that they took; they spread from none, and seed again.",
     )
+    clips_find_all: bool = setting(
+        False,
+        "Edition F: clips take every junction for theirs; they spread from any, and seed only once.",
+    )
     both_marks: bool = setting(
         False, "Edition A: a junction of the clips that is aligned stays theirs too."
     )

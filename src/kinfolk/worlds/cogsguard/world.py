@@ -53,7 +53,7 @@ class CogsguardWorld(BatchedWorld):
     preset_descriptions = DESCRIPTIONS
     metric_definitions = METRIC_DEFINITIONS
     # 1: before the rules were those of the original engine; 2: networks of edition A by owner alone
-    rules_version = 3
+    rules_version = 4
 
     def __init__(
         self, settings: Cogsguard, n_worlds: int = 1, threads: int = 1, keep_books: bool = False
@@ -109,7 +109,7 @@ class CogsguardWorld(BatchedWorld):
         self._run_in_threads(self.n_worlds, run_part)
 
     def _act(self, actions: Ints, thread: int, first: int, last: int) -> None:
-        """Run the actions of agents and then of the clips in worlds `first` to `last`.
+        """Run the actions of agents and of the clips, who act first in edition F, of some worlds.
 
         Args:
             actions: `[W * N, 2]`.
@@ -118,11 +118,11 @@ class CogsguardWorld(BatchedWorld):
             last: End of the range of worlds, exclusive.
         """
         s, r, events = self._state, self._rules, self._event_buffer
+        if r.clips and not r.territory:
+            phases.step_clips_events(s, r, events, first, last)
         phases.step_agents(s, r, events, actions, self._order[thread], first, last)
         if r.territory:
             phases.step_clips_ships(s, r, events, first, last)
-        elif r.clips:
-            phases.step_clips_events(s, r, events, first, last)
 
     def _run_upkeep(self, first: int, last: int) -> None:
         """Run upkeep, births and the end of the tick in worlds `first` to `last`."""

@@ -65,6 +65,18 @@ def test_an_outcome_that_many_seeds_should_have_shown_is_refused(scenes):
     assert str(replay.difference).startswith("Scene f_order_follow, tick 1, agent ")
 
 
+def test_the_hub_of_the_second_team_may_come_first_on_the_map(scenes):
+    scene = copy.deepcopy(scenes["f_enemy_hub"])
+    scene["map"] = [line.translate(str.maketrans("Hh@%", "hH%@")) for line in scene["map"]]
+    scene["teams"] = [1 - team for team in scene["teams"]]
+    for state in (scene["start"], *scene["ticks"]):
+        state["stores"].reverse()
+    assert replay_scene(scene).matches
+    scene["ticks"][3]["stores"][1][0] += 1
+    found = "tick 4: stores should be [[7, 6, 6, 6, 5, 0], [6, 6, 6, 6, 5, 0]] and is "
+    assert found in str(replay_scene(scene).difference)
+
+
 CHANGES = {  # scene, where, the changed value, what is said
     "hp": ("f_enemy_area_3", ("ticks", 2, "agents", 1, 2), "agent 1: hp should be 49 and is 48."),
     "position": ("f_moves_walls", ("ticks", 4, "agents", 0, 1), None),

@@ -1,7 +1,7 @@
 """The clips of edition F: their timetable and their reach."""
 
 import pytest
-from cogs_scenes import act, counter, kinds, owners, scene
+from cogs_scenes import EAST, NOOP, act, counter, give, has, kinds, owners, scene
 
 # Junctions 10 cells apart on one line, the hub far below.
 ROW = "J" + ("." * 9 + "J") * 5
@@ -79,6 +79,26 @@ def test_with_the_quirk_clips_seed_twice_at_10_and_again_at_210_although_they_ho
     world = scene(MAP, clips="normal", quirks={"clips_lose_marks": True}, key=5)
     found = play(world, 215)
     assert found == {10: ["clips_align", "clips_align"], 210: ["clips_align"]}
+
+
+def test_clips_that_find_all_spread_from_any_junction_and_seed_only_once():
+    far = "\n".join([*["0" + "." * 69 + "J"], *["." * 71] * 2, "." * 35 + "H@" + "." * 34])
+    times = {"clips_seed_at": 1000, "clips_reseed_from": 5, "clips_reseed_every": 5}
+    world = scene(far, clips="normal", quirks={"clips_find_all": True}, **times)
+    found = play(world, 105)
+    assert found == {50: ["clips_scramble"], 100: ["clips_align"]}
+    assert sorted(owners(world)) == [NOBODY, CLIPS]
+    assert play(scene(far, clips="normal", **(times | {"clips_reseed_from": 1000})), 105) == {}
+
+
+def test_clips_act_before_agents_so_that_a_bump_in_the_same_tick_finds_their_junction():
+    for tick, success, hearts in ((9, 1, 1), (10, 0, 2), (11, 0, 2)):
+        world = scene("@J" + "." * 9 + "H", clips="normal", influence_upkeep=0)
+        give(world, gear="aligner", influence=20, hearts=2)
+        for t in range(1, tick + 1):
+            act(world, EAST if t == tick else NOOP)
+        assert has(world, "last_action_succeeded", "hearts") == [success, hearts]
+        assert owners(world) == [TEAM if tick == 9 else CLIPS]
 
 
 def test_clips_are_seeded_again_every_200_if_they_hold_none():

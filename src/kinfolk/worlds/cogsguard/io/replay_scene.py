@@ -22,6 +22,7 @@ from kinfolk.worlds.cogsguard.io.scene_format import (
     convert_settings,
     find_last_ticks,
     get_fields,
+    number_teams_as_maps_do,
 )
 from kinfolk.worlds.cogsguard.maps import TEAM_JUNCTION_SYMBOLS
 from kinfolk.worlds.cogsguard.world import CogsguardWorld
@@ -95,6 +96,7 @@ def replay_scene(scene: Mapping[str, Any], quirks: Mapping[str, bool] | None = N
         SceneError: The scene is incomplete, or has rules that kinfolk does not have.
     """
     check_scene(scene)
+    scene = number_teams_as_maps_do(scene)
     outcomes = [scene["ticks"], *scene.get("alternatives", [])]
     replayer = _SceneReplayer(scene, quirks, _N_WORLDS if len(outcomes) == 1 else _N_WORLDS_DRAWN)
     n_worlds = replayer.world.n_worlds

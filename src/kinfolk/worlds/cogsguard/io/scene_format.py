@@ -18,6 +18,7 @@ from kinfolk.worlds.cogsguard.settings import Cogsguard
 FORMAT = 1
 NEVER = 1_000_000  # tick of an event that does not happen
 _KEYS = ("edition", "name", "settings", "map", "teams", "junctions", "extractors", "start", "ticks")
+_OTHER_TEAM = str.maketrans("Hh@%01", "hH%@10")
 _STATE_KEYS = ("agents", "owners", "stock", "stores")
 # Events of the clips -> the settings of their timers, in the order of `CogsguardRules.timers`.
 EVENT_SETTINGS: Mapping[str, tuple[str, str | None]] = {
@@ -65,6 +66,34 @@ def check_scene(scene: Mapping[str, Any]) -> None:
                 f"The scene's {name} has {len(state['agents'])} agents instead of "
                 f"{len(scene['teams'])}."
             )
+
+
+def number_teams_as_maps_do(scene: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return a scene of two teams with their numbers exchanged if the hub of team 1 comes first.
+
+    In a map as text the first hub in reading order is that of team 0.
+
+    Args:
+        scene: A checked scene.
+    """
+    hubs = [symbol for line in scene["map"] for symbol in line if symbol in "Hh"]
+    if hubs[:2] != ["h", "H"]:
+        return scene
+
+    def exchange(state: Mapping[str, Any]) -> dict[str, Any]:
+        texts = {
+            key: state[key].translate(_OTHER_TEAM) for key in ("owners", "net") if key in state
+        }
+        return {**state, **texts, "stores": state["stores"][::-1]}
+
+    return {
+        **scene,
+        "map": [line.translate(_OTHER_TEAM) for line in scene["map"]],
+        "teams": [1 - team for team in scene["teams"]],
+        "start": exchange(scene["start"]),
+        "ticks": [exchange(state) for state in scene["ticks"]],
+        "alternatives": [[exchange(t) for t in ticks] for ticks in scene.get("alternatives", [])],
+    }
 
 
 def get_fields(scene: Mapping[str, Any]) -> Sequence[str]:

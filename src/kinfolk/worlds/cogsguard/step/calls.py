@@ -37,9 +37,12 @@ def step_world(calls: StepCalls, w: int) -> None:
     """
     addresses, state, rules, events = calls.addresses, calls.state, calls.rules, calls.events
     arguments = (state, rules, events, calls.actions, calls.order, w, w + 1)
+    clips, has_clips = addresses[CLIPS_CALL], addresses[CLIPS_CALL] >= 0
+    if has_clips and not rules.territory:
+        call_kernel(clips, (state, rules, events, w, w + 1))
     call_kernel(addresses[AGENTS_CALL], arguments)
-    if addresses[CLIPS_CALL] >= 0:
-        call_kernel(addresses[CLIPS_CALL], (state, rules, events, w, w + 1))
+    if has_clips and rules.territory:
+        call_kernel(clips, (state, rules, events, w, w + 1))
     call_kernel(addresses[UPKEEP_CALL], (state, rules, events, w, w + 1))
     call_kernel(addresses[FINISH_CALL], (state, rules, w, w + 1))
     game, tick, offset = calls.game, state.tick, calls.facts_offset

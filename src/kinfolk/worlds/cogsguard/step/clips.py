@@ -6,7 +6,7 @@ from kinfolk.core.arrays import Ints
 from kinfolk.core.jit import inline
 from kinfolk.core.random import fold_in, randint
 from kinfolk.worlds.cogsguard import codes
-from kinfolk.worlds.cogsguard.rules import CogsguardRules
+from kinfolk.worlds.cogsguard.rules import ANY_REACH, CogsguardRules
 from kinfolk.worlds.cogsguard.state import GameArrays
 from kinfolk.worlds.cogsguard.step.networks import (
     ALIGN_TIMER,
@@ -24,7 +24,8 @@ _CLIPS_KEY = 1  # folded into a tick's key
 def is_found_by_clips(junction: Ints, rules: CogsguardRules, w: int, index: int) -> bool:
     """Return whether the clips find a junction as theirs, to spread from it.
 
-    With the quirk `clips_lose_marks` they find only junctions that were theirs from the start.
+    With the quirk `clips_lose_marks` they find only junctions that were theirs from the start, with
+    `clips_find_all` all junctions, whoever holds them.
 
     Args:
         junction: `[W, J, JUNCTION_COLUMNS]`.
@@ -34,6 +35,8 @@ def is_found_by_clips(junction: Ints, rules: CogsguardRules, w: int, index: int)
     """
     if junction[w, index, codes.JUNCTION_CELL] == 0:
         return False
+    if rules.clips_reach == ANY_REACH:
+        return True
     if junction[w, index, codes.JUNCTION_OWNER] != rules.teams:
         return False
     marks = junction[w, index, codes.JUNCTION_CLIPS_MARKS]
@@ -51,6 +54,8 @@ def is_near_clips(junction: Ints, rules: CogsguardRules, w: int, cell: int) -> b
         cell: Cell in question.
     """
     stride, reach = rules.stride, rules.clips_reach
+    if reach == ANY_REACH:  # it is at least near itself
+        return True
     for j in range(junction.shape[1]):
         if is_found_by_clips(junction, rules, w, j):
             other = junction[w, j, codes.JUNCTION_CELL]

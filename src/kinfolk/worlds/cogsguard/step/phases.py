@@ -189,6 +189,20 @@ def update_agents(game: GameArrays, rules: CogsguardRules, events: Ints, w: int,
                 game.stats[w, row, codes.EXHAUSTED_TICKS] += 1
 
 
+@inline
+def begin_tick(state: CogsguardState, events: Ints, w: int) -> None:
+    """Empty the buffer of events of a world and advance its clock, in the first phase of a tick.
+
+    Args:
+        state: Writes `tick` of worlds that are not done.
+        events: Buffer, emptied.
+        w: World.
+    """
+    events[w, 0, 0] = 0
+    if not state.done[w]:
+        state.tick[w] += 1
+
+
 @allocation_free_kernel
 def step_agents(
     state: CogsguardState,
@@ -199,12 +213,12 @@ def step_agents(
     first: int,
     last: int,
 ) -> None:
-    """Advance the clock and run the agents' actions, then their vibes.
+    """Run the agents' actions, then their vibes.
 
     Args:
         state: State of the batch, written.
         rules: Rules of the batch.
-        events: Buffer, emptied and written.
+        events: Buffer, appended to; emptied first unless the clips have acted.
         actions: `[W * N, 2]`.
         order: `[N]`, scratch.
         first: First world.
@@ -212,10 +226,10 @@ def step_agents(
     """
     game, key, tick = get_game_arrays(state), state.key, state.tick
     for w in range(first, last):
-        events[w, 0, 0] = 0
+        if rules.territory or not rules.clips:  # else the clips have begun it
+            begin_tick(state, events, w)
         if state.done[w]:
             continue
-        tick[w] += 1
         tick_key = make_tick_key(key[w], tick[w])
         execute_actions(game, rules, events, order, state.seen, w, tick_key, actions)
         update_vibes(game, rules, w, actions)
@@ -225,17 +239,18 @@ def step_agents(
 def step_clips_events(
     state: CogsguardState, rules: CogsguardRules, events: Ints, first: int, last: int
 ) -> None:
-    """Run the clips of edition F.
+    """Run the clips of edition F, the first phase of a tick.
 
     Args:
         state: State of the batch, written.
         rules: Rules of the batch.
-        events: Buffer, appended to.
+        events: Buffer, emptied and written.
         first: First world.
         last: End of the range of worlds, exclusive.
     """
     game = get_game_arrays(state)
     for w in range(first, last):
+        begin_tick(state, events, w)
         if not state.done[w]:
             tick_key = make_tick_key(state.key[w], state.tick[w])
             run_clips_events(game, rules, events, w, state.tick[w], tick_key)
