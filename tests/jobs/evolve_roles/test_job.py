@@ -10,8 +10,9 @@ from kinfolk.core.events import Event, FileChunk
 from kinfolk.core.settings import validate_settings
 from kinfolk.engines.base import LocalEngine
 from kinfolk.engines.processes import ProcessEngine
-from kinfolk.jobs.evolve_roles.job import evolve_roles, prepare
+from kinfolk.jobs.evolve_roles.job import evolve_roles
 from kinfolk.jobs.evolve_roles.settings import EvolveRoles
+from kinfolk.jobs.evolve_roles.start import prepare
 from kinfolk.jobs.evolve_roles.state import HISTORY_FILE
 from kinfolk.policies.scripted.cogsguard.catalog import cogs_catalog
 from kinfolk.roles.history import parse_history

@@ -66,7 +66,7 @@ def _check_roles(settings: Any) -> None:
     Raises:
         UsageError: Something in the settings is unknown or does not fit.
     """
-    from kinfolk.jobs.evolve_roles.job import prepare
+    from kinfolk.jobs.evolve_roles.start import prepare
 
     prepare(settings, None)
     world = settings.environment.world

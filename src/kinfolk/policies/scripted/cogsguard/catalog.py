@@ -234,4 +234,12 @@ COGSGUARD_ROLES = RoleDomain(
     initial_team_size=attrgetter("settings.agents"),
     side_scores=junction_ticks,
     agent_counters=methodcaller("statistics"),
+    descriptors={
+        "scrambled": (("scrambled",), ("scrambled", "aligned")),  # share of junctions changed
+        "moves": (("moves",), ()),  # distance walked
+        "territory": (("held_ticks",), ()),  # junctions held per agent
+        "explored": (("explored",), ()),  # cells seen per tick
+        "deposited": (("deposited",), ()),
+        "hearts_spent": (("hearts_spent",), ()),
+    },
 )
