@@ -16,7 +16,12 @@ from kinfolk.jobs.figures.sources import FigureSource, name_policies, require_on
 
 
 def _draw_payoffs(sources: Sequence[FigureSource], metric: str | None) -> Any:
-    """Draw what each policy of a round robin earned against each other, or how often it won."""
+    """Draw what each policy of a round robin earned against each other, or how often it won.
+
+    Of a co-evolution, it is the mean lead of the champions of all populations by generation.
+    """
+    if sources[0].job == "evolve_roles":
+        return _draw_hall(sources, metric)
     if metric not in (None, "score", "won"):
         raise UsageError(f"Payoffs are of the metric score or won, not of '{metric}'.")
     source = require_one(sources)
@@ -36,14 +41,31 @@ def _draw_payoffs(sources: Sequence[FigureSource], metric: str | None) -> Any:
     return draw_matrix(values, names, f"{what}\n{n} games each")
 
 
+def _draw_hall(sources: Sequence[FigureSource], metric: str | None) -> Any:
+    """Draw by how much each champion of a co-evolution led over each other."""
+    if metric not in (None, "score"):
+        raise UsageError(f"Payoffs of champions are of the metric score, not of '{metric}'.")
+    halls = require_one(sources).of_kind("hall_updated")
+    if not halls:
+        raise UsageError("The run has no hall of fame: it was not evolved with --coevolve.")
+    last = halls[-1]
+    label = f"mean lead of the row's champion\n{last['games']} games each"
+    return draw_matrix(np.array(last["payoffs"]), last["champions"], label)
+
+
 def _draw_archive(sources: Sequence[FigureSource], metric: str | None) -> Any:  # noqa: ARG001, of all kinds
-    """Draw the MAP-Elites archive of an evolution of nets."""
+    """Draw the MAP-Elites archive of an evolution of nets, or of teams of roles."""
     from kinfolk.jobs.evolve_nets.outputs import load_fitness_grid
     from kinfolk.jobs.evolve_nets.settings import EvolveNets
+    from kinfolk.jobs.evolve_roles.archive.file import load_archive
 
     source = require_one(sources)
     if source.run is None:
         raise UsageError("An archive is drawn from a stored run.")
+    if source.job == "evolve_roles":
+        archive = load_archive(source.run.folder)
+        axes = [(axis["name"], axis["low"], axis["high"]) for axis in archive.axes]
+        return draw_archive(archive.score_grid("teams"), axes, f"{archive.metric}, fresh games")
     settings = validate_settings(EvolveNets, source.settings)
     grid, _ = load_fitness_grid(source.run, settings)
     ranges = [(axis.name.replace("_", " "), axis.low, axis.high) for axis in settings.archive]
@@ -73,9 +95,9 @@ FIGURE_KINDS = {
         ("evaluate", "train"), "how many agents of each group live", draw_populations
     ),
     "payoffs": FigureKind(
-        ("round_robin",), "what each policy earned against each other", _draw_payoffs
+        ("round_robin", "evolve_roles"), "what each policy earned against each other", _draw_payoffs
     ),
-    "archive": FigureKind(("evolve_nets",), "the MAP-Elites archive", _draw_archive),
+    "archive": FigureKind(("evolve_nets", "evolve_roles"), "the MAP-Elites archive", _draw_archive),
     "profile": FigureKind(
         ("evaluate", "compare", "sweep", "train", "evolve_roles", "evolve_nets"),
         "the share of episodes or seeds above each value",

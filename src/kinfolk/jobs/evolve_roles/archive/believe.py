@@ -16,13 +16,13 @@ import numpy as np
 from kinfolk.core.events import Event, FileChunk
 from kinfolk.engines.base import Engine
 from kinfolk.evaluation.statistics import Estimate, estimate_mean, estimate_proportion
+from kinfolk.jobs.evolve_roles.archive.file import ARCHIVE_FILE
 from kinfolk.jobs.evolve_roles.archive.records import BehaviorRecord, Descriptors
 from kinfolk.jobs.evolve_roles.champion import count_roles, play_held_out
 from kinfolk.jobs.evolve_roles.state import RoleEvolutionState
 from kinfolk.store.arrays import PolicyFile
 from kinfolk.store.policy_references import make_member_chunk
 
-ARCHIVE_FILE = "archive.json"
 TEAM_FOLDER, ROLE_FOLDER = "archive", "role-archive"
 _FRESH_EPISODES = 300_000  # first of the held-out episodes that only elites play
 
