@@ -74,8 +74,9 @@ def print_archive(folder: Path, events: Sequence[Mapping[str, Any]]) -> None:
         f"In {event['games']} fresh games {percent} % of them fell into their own cell again; "
         f"they scored {format_estimate_with(event['optimism'], lambda v: f'{v:,.0f}')} less than before."
     )
-    roles = format_estimate_with(event["believed_roles"], lambda share: f"{100 * share:.0f}")
-    print(f"{event['filled_by_roles']} cells have a role; {roles} % fell into theirs again.")
+    if event["believed_roles"]:
+        roles = format_estimate_with(event["believed_roles"], lambda share: f"{100 * share:.0f}")
+        print(f"{event['filled_by_roles']} cells have a role; {roles} % fell into theirs again.")
     best = sorted(archive.elites["teams"], key=lambda elite: -elite["fresh_score"])[:5]
     rows = []
     for elite in best:

@@ -92,6 +92,7 @@ def test_the_history_tells_of_every_role_and_reads_back(played):
     assert all(max(lineup.roles) < len(history.roles) for lineup in history.teams)
 
 
+@pytest.mark.more
 def test_engine_chunk_and_number_of_jobs_change_nothing(played):
     engine = ProcessEngine(2)
     try:

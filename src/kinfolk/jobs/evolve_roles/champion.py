@@ -241,7 +241,7 @@ def play_held_out(
         catalog: Catalog with the roles; by default that of the state.
         environments: World, policy and scoring; by default those of the settings.
     """
-    n_sides = state.settings.environment.n_teams
+    n_sides = state.n_sides
     games = [
         RoleGame(episode, (roles, *state.other_sides(episode, state.seeded_roles)))
         for episode in episodes

@@ -103,7 +103,7 @@ def play_stage(
         teams: Role ids of each team.
         episodes: Common episodes of all of them.
     """
-    n_sides = state.settings.environment.n_teams
+    n_sides = state.n_sides
     games = []
     for episode in episodes:
         opponents = choose_opponents(state, episode)

@@ -41,7 +41,7 @@ class ArchiveEvaluated(Event):
     optimism: Estimate  # their score in the archive less that in fresh games
     qd_score: float  # sum of fresh scores of teams that are believed
     filled_by_roles: int
-    believed_roles: Estimate
+    believed_roles: Estimate | None  # None if no role has enough games
 
 
 class Elite(NamedTuple):
@@ -102,13 +102,18 @@ def evaluate_archive(
         cells=int(np.prod(descriptors.dims)),
         games=state.settings.quality_diversity.final_games,
         filled=len(of_teams),
-        believed=estimate_proportion(np.array([float(e.is_believed) for e in of_teams])),
+        believed=_estimate_believed(of_teams),
         score=estimate_mean(scores),
         optimism=estimate_mean(optimism),
         qd_score=float(sum(e.fresh.mean_score for e in of_teams if e.is_believed)),
         filled_by_roles=len(of_roles),
-        believed_roles=estimate_proportion(np.array([float(e.is_believed) for e in of_roles])),
+        believed_roles=_estimate_believed(of_roles) if of_roles else None,
     )
+
+
+def _estimate_believed(elites: Sequence[Elite]) -> Estimate:
+    """Return the share of elites that fell into their own cell again."""
+    return estimate_proportion(np.array([float(elite.is_believed) for elite in elites]))
 
 
 def play_fresh(
