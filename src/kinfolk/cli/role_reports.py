@@ -47,8 +47,8 @@ def print_coevolution(events: Sequence[Mapping[str, Any]]) -> None:
 
 def _print_cycles(hall: Mapping[str, Any]) -> None:
     """Print how many champions beat each other in a circle, and the clearest such circles."""
-    found, clear = hall["cyclic_triples"], hall["clear_cycles"]
-    print(f"{found} of {hall['triples']} triples of champions are cycles, {clear} of them clear.")
+    cyclic, clear = hall["cyclic_triples"], hall["clear_cycles"]
+    print(f"{cyclic} of {hall['triples']} triples of champions are cycles, {clear} of them clear.")
     for names, leads, is_clear in hall["cycles"][:_MAX_CYCLES]:
         steps = [
             f"{name} beats the next by {lead:,.0f}" for name, lead in zip(names, leads, strict=True)

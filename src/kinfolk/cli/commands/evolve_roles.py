@@ -65,8 +65,8 @@ def roles(
     generations = [event for event in events if event["kind"] == _step_kind(settings)]
     if call.json:
         start = {"run": str(run.folder), "settings": settings.model_dump(exclude={"history"})}
-        found = {name: last_of_kind(events, kind) for name, kind in _FURTHER.items()}
-        further = {name: event for name, event in found.items() if event is not None}
+        last = {name: last_of_kind(events, kind) for name, kind in _FURTHER.items()}
+        further = {name: event for name, event in last.items() if event is not None}
         print_json({**start, "generations": generations, **further, "champion": events[-1]})
     else:
         print_coevolution(events)

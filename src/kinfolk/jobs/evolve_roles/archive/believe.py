@@ -82,17 +82,17 @@ def evaluate_archive(
         role_elites: Role of each filled cell.
     """
     champion = state.champion
-    lineups = [*team_elites.values(), *((role, *champion[1:]) for role in role_elites.values())]
+    team_roles = [*team_elites.values(), *((role, *champion[1:]) for role in role_elites.values())]
     described = [range(len(champion))] * len(team_elites) + [range(1)] * len(role_elites)
-    fresh = play_fresh(state, engine, descriptors, lineups, described)
+    fresh = play_fresh(state, engine, descriptors, team_roles, described)
     cells = descriptors.find_cells(fresh).tolist()
     keys = [*team_elites.items(), *role_elites.items()]
     known = [teams[k] for k in team_elites.values()] + [roles[k] for k in role_elites.values()]
-    found = [
+    elites = [
         Elite(cell, key, record, again, fresh_cell)
         for (cell, key), record, again, fresh_cell in zip(keys, known, fresh, cells, strict=True)
     ]
-    of_teams, of_roles = found[: len(team_elites)], found[len(team_elites) :]
+    of_teams, of_roles = elites[: len(team_elites)], elites[len(team_elites) :]
     yield from write_archive(state, descriptors, of_teams, of_roles)
     scores = np.array([elite.fresh.mean_score for elite in of_teams])
     optimism = np.array([elite.record.mean_score for elite in of_teams]) - scores
@@ -120,7 +120,7 @@ def play_fresh(
     state: RoleEvolutionState,
     engine: Engine,
     descriptors: Descriptors,
-    lineups: Sequence[tuple[int, ...]],
+    team_roles: Sequence[tuple[int, ...]],
     described: Sequence[range],
 ) -> list[BehaviorRecord]:
     """Return the records of teams in fresh games.
@@ -129,17 +129,17 @@ def play_fresh(
         state: State of the evolution.
         engine: Engine that plays the games.
         descriptors: The grid.
-        lineups: Role ids of each team.
+        team_roles: Role ids of each team.
         described: Agents of each team that are described.
     """
     n_games = state.settings.quality_diversity.final_games
     episodes = range(_FRESH_EPISODES, _FRESH_EPISODES + n_games)
-    played = play_held_out(state, engine, lineups, episodes)
+    played = play_held_out(state, engine, team_roles, episodes)
     n_ticks = state.settings.environment.world.spec.max_ticks
-    records: list[BehaviorRecord | None] = [None] * len(lineups)
+    records: list[BehaviorRecord | None] = [None] * len(team_roles)
     for number, result in enumerate(played.results):
-        team = number % len(lineups)
-        score = float(played.margins[number // len(lineups), team])
+        team = number % len(team_roles)
+        score = float(played.margins[number // len(team_roles), team])
         record = descriptors.describe(result, described[team], score, n_ticks)
         before = records[team]
         records[team] = record if before is None else before + record

@@ -31,34 +31,36 @@ class BehaviorRecord:
     Attributes:
         games: Number of games.
         score: Sum of scores.
-        above: `[axes]`, sums above the line of each descriptor.
-        below: `[axes]`, sums below it.
+        numerators: `[axes]`, sums above the line of each descriptor.
+        denominators: `[axes]`, sums below it.
     """
 
     games: int
     score: float
-    above: Floats
-    below: Floats
+    numerators: Floats
+    denominators: Floats
 
     def __add__(self, other: BehaviorRecord) -> BehaviorRecord:
         """Return the record of the games of both."""
         return BehaviorRecord(
             self.games + other.games,
             self.score + other.score,
-            self.above + other.above,
-            self.below + other.below,
+            self.numerators + other.numerators,
+            self.denominators + other.denominators,
         )
 
     @property
     def mean_score(self) -> float:
-        """Mean score per game."""
+        """Mean score of its games."""
         return self.score / self.games
 
     @property
     def measures(self) -> Floats:
         """`[axes]` descriptors; 0 where nothing was counted below the line."""
-        known = self.below > 0
-        ratios: Floats = np.where(known, self.above / np.where(known, self.below, 1.0), 0.0)
+        known = self.denominators > 0
+        ratios: Floats = np.where(
+            known, self.numerators / np.where(known, self.denominators, 1.0), 0.0
+        )
         return ratios
 
 
@@ -86,7 +88,7 @@ class Descriptors:
 
     @property
     def dims(self) -> tuple[int, ...]:
-        """Cells along each axis."""
+        """Number of cells along each axis."""
         return tuple(axis.cells for axis in self.axes)
 
     @property
@@ -168,18 +170,20 @@ def pack_records(name: str, records: Mapping[Any, BehaviorRecord]) -> dict[str, 
         f"{name}/keys": np.array(list(records), dtype=np.int64),
         f"{name}/games": np.array([r.games for r in entries], dtype=np.int64),
         f"{name}/scores": np.array([r.score for r in entries], dtype=np.float64),
-        f"{name}/above": np.array([r.above for r in entries], dtype=np.float64),
-        f"{name}/below": np.array([r.below for r in entries], dtype=np.float64),
+        f"{name}/numerators": np.array([r.numerators for r in entries], dtype=np.float64),
+        f"{name}/denominators": np.array([r.denominators for r in entries], dtype=np.float64),
     }
 
 
 def unpack_records(name: str, arrays: Arrays) -> dict[Any, BehaviorRecord]:
     """Restore the records that `pack_records` returned."""
-    names = ("keys", "games", "scores", "above", "below")
+    names = ("keys", "games", "scores", "numerators", "denominators")
     columns = [arrays[f"{name}/{part}"] for part in names]
     records = {}
-    for key, games, score, above, below in zip(*columns, strict=True):
+    for key, games, score, numerators, denominators in zip(*columns, strict=True):
         whole = key.tolist()
-        kept = tuple(whole) if isinstance(whole, list) else whole
-        records[kept] = BehaviorRecord(int(games), float(score), above.copy(), below.copy())
+        record_key = tuple(whole) if isinstance(whole, list) else whole
+        records[record_key] = BehaviorRecord(
+            int(games), float(score), numerators.copy(), denominators.copy()
+        )
     return records

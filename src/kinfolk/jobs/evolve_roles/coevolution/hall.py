@@ -44,7 +44,7 @@ class Cycle(NamedTuple):
 
 @dataclass
 class HallOfFame:
-    """Champions and their payoffs.
+    """Champions and what they score against each other.
 
     Attributes:
         champions: All champions, in the order in which they joined.

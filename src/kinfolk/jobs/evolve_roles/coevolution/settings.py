@@ -1,4 +1,4 @@
-"""The settings of co-evolution."""
+"""Settings of co-evolution, beside those of every evolution of roles."""
 
 from __future__ import annotations
 
