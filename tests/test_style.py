@@ -46,6 +46,7 @@ REPLACED = {
 ALLOWED = {
     ("measures", "evolution"): "pyribs' word for the axes of a MAP-Elites archive",
     ("measures", "jobs/evolve_nets"): "pyribs' word",
+    ("measures", "jobs/evolve_roles/archive"): "pyribs' word",
     ("measures", "fitness"): "pyribs' word",
     ("patience", "jobs/train"): "early stopping's word",
 }

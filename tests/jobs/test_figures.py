@@ -1,5 +1,6 @@
 """Figures of runs: what they draw, how runs become lines, and messages where there is nothing to draw."""
 
+import json
 import math
 
 import numpy as np
@@ -8,13 +9,14 @@ import pytest
 import kinfolk as kf
 from kinfolk.api.stored_runs import RunList
 from kinfolk.cli.app import main
-from kinfolk.core.errors import UsageError
+from kinfolk.core.errors import DamagedRunError, UsageError
 from kinfolk.evaluation.figures.curves import Curve, draw_curves
 from kinfolk.evaluation.figures.estimates import draw_estimates
 from kinfolk.evaluation.figures.matrices import draw_archive
 from kinfolk.evaluation.statistics import Estimate, t_intervals
 from kinfolk.jobs.figures.kinds import draw_runs
 from kinfolk.jobs.figures.sources import FigureSource
+from kinfolk.store.run import create_run
 
 pytest.importorskip("matplotlib", reason="the extra plots is not installed")
 SHORT = {"world_settings": {"max_ticks": 6}, "episodes": 4}
@@ -178,6 +180,41 @@ def test_an_archive_has_its_first_axis_to_the_right():
     assert (axes.get_xlabel(), axes.get_ylabel()) == ("speed", "energy")
     assert axes.images[0].get_array().shape == (3, 2)
     assert figure.axes[1].get_ylabel() == "fitness\n5 of 6 cells filled"
+
+
+def test_an_archive_of_three_axes_shows_the_best_along_the_third():
+    grid = np.full((2, 2, 2), np.nan)
+    grid[0, 1] = 3.0, 8.0
+    grid[1, 1, 0] = 2.0
+    axes = [(name, 0.0, 1.0) for name in ("miner", "scrambled", "moves")]
+    figure = draw_archive(grid, axes, "junction-ticks")
+    shown = figure.axes[0].images[0].get_array()
+    assert shown.filled(-1.0).tolist() == [[-1.0, -1.0], [8.0, 2.0]]
+    assert figure.axes[1].get_ylabel() == "junction-ticks\nbest over moves; 3 of 8 cells filled"
+
+
+def test_the_hall_of_a_co_evolution_and_the_archive_of_roles_are_drawn(tmp_path):
+    run = create_run(tmp_path / "roles", "evolve_roles", {})
+    hall = {"champions": ["1-5", "2-5"], "payoffs": [[0.0, 2.0], [-2.0, 0.0]], "games": 16}
+    source = FigureSource(
+        "roles", "evolve_roles", {}, [{"kind": "hall_updated", "step": 4, **hall}], run
+    )
+    figure = draw_runs([source], "payoffs")
+    assert [text.get_text() for text in figure.axes[0].get_xticklabels()] == ["1-5", "2-5"]
+    assert figure.axes[1].get_ylabel() == "mean lead of the row's champion\n16 games each"
+    axis = {"name": "miner", "low": 0.0, "high": 1.0, "cells": 2}
+    elites = [{"cell": "1", "fresh_score": 5.0}]
+    archive = {"metric": "junction-ticks", "axes": [axis], "teams": elites, "roles": []}
+    with pytest.raises(
+        UsageError, match="has no archive: it was not evolved with --archive, or has"
+    ):
+        draw_runs([source], "archive")
+    (run.folder / "archive.json").write_text(json.dumps(archive))
+    figure = draw_runs([source], "archive")
+    assert figure.axes[1].get_ylabel() == "junction-ticks, fresh games\n1 of 2 cells filled"
+    (run.folder / "archive.json").write_text(json.dumps({**archive, "axes": [{}]}))
+    with pytest.raises(DamagedRunError, match="is damaged \\(KeyError: 'cells'\\)"):
+        draw_runs([source], "archive")
 
 
 def test_the_command_writes_vector_figures_with_the_same_bytes_each_time(

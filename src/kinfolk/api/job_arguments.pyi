@@ -9,6 +9,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Literal, TypedDict
 
 from kinfolk.jobs.evolve_nets.settings import ArchiveAxis
+from kinfolk.jobs.evolve_roles.archive.settings import QualityDiversitySettings
+from kinfolk.jobs.evolve_roles.coevolution.settings import CoevolutionSettings
 from kinfolk.jobs.train.settings import EvalSettings
 from kinfolk.play.slots import SlotsLike
 from kinfolk.roles.model import EvolutionConfig
@@ -173,6 +175,10 @@ class EvolveRolesArguments(TypedDict, total=False):
     held_out: Mapping[str, str]
     trigger: Literal["cadence", "temple"]
     live: bool
+    coevolve: int
+    coevolution: CoevolutionSettings | Mapping[str, Any]
+    archive: bool
+    quality_diversity: QualityDiversitySettings | Mapping[str, Any]
     evolution: EvolutionConfig | Mapping[str, Any]
     score_step: int | None
     history: str | None

@@ -11,7 +11,7 @@ from kinfolk.api.frames import Backend, make_frame, save_result, to_html
 from kinfolk.api.run_tables import ReplayFrame, build_run_table
 from kinfolk.evaluation.export import ColumnTable
 from kinfolk.evaluation.run_summary import RunSummary, select_runs, summarize_run
-from kinfolk.store.arrays import list_policies
+from kinfolk.store.policy_references import list_policies
 from kinfolk.store.run import Run, open_run
 from kinfolk.store.run_list import DamagedRun, list_runs
 

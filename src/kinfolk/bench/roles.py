@@ -18,8 +18,9 @@ from kinfolk.core.events import Event
 from kinfolk.engines import make_engine
 from kinfolk.engines.base import Engine
 from kinfolk.jobs.evolve_roles.champion import play_held_out
-from kinfolk.jobs.evolve_roles.job import evolve_roles, prepare
+from kinfolk.jobs.evolve_roles.job import evolve_roles
 from kinfolk.jobs.evolve_roles.settings import EvolveRoles
+from kinfolk.jobs.evolve_roles.start import prepare
 from kinfolk.play.task import EpisodeRunner, RolloutTask, WorldRef
 from kinfolk.policies.resolve import resolve
 

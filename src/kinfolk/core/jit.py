@@ -27,6 +27,7 @@ from kinfolk.core.kernel_pipeline import CalleeCompiler, KernelCompiler
 F = TypeVar("F", bound=Callable[..., Any])
 
 _numba: Any = numba  # numba is untyped
+_dispatcher: Any = importlib.import_module("numba._dispatcher")  # internal, tried with numba 0.68.1
 _config: Any = config
 _intrinsic: Any = intrinsic
 _INT = _numba.types.int64
@@ -38,6 +39,7 @@ PYTHON_ADDRESS = -1  # the address of a function that stays Python
 _functions: list[Callable[..., Any]] = []
 _dispatchers: dict[int, Any] = {}  # by address; machine code lives as long as its dispatcher
 _addresses: dict[tuple[Any, ...], int] = {}
+_types: dict[Any, tuple[Any, ...]] = {}  # numba's types by the fingerprint of the values
 
 
 def kernel(function: F) -> F:
@@ -113,6 +115,21 @@ def missing_kernels(kernels: Iterable[Callable[..., Any]]) -> dict[str, int]:
     return {cache.name: cache.code_size for cache in caches if cache.is_empty()}
 
 
+def _find_types(examples: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Return numba's types of some values.
+
+    They are kept by the fingerprint that numba's dispatchers use, because finding the types of a
+    tuple with a hundred arrays takes longer than a whole game.
+    """
+    try:
+        fingerprint = _dispatcher.compute_fingerprint(examples)
+    except NotImplementedError:  # a value that numba knows by Python code only
+        return tuple(_numba.typeof(example) for example in examples)
+    if fingerprint not in _types:
+        _types[fingerprint] = tuple(_numba.typeof(example) for example in examples)
+    return _types[fingerprint]
+
+
 def get_function_address(function: Callable[..., Any], *examples: Any) -> int:
     """Compile a function and return the address by which kernels can call it.
 
@@ -120,7 +137,7 @@ def get_function_address(function: Callable[..., Any], *examples: Any) -> int:
         function: Returns an integer, and allocates no arrays.
         examples: Arguments of the types that it will be called with.
     """
-    types = tuple(_numba.typeof(example) for example in examples) if COMPILED else ()
+    types = _find_types(examples) if COMPILED else ()
     key = (function, *types)
     if key not in _addresses:
         if COMPILED:
@@ -151,7 +168,7 @@ def get_kernel_address(kernel: Callable[..., Any], *examples: Any) -> int:
         kernel: A kernel; what it returns, at most one word, is dropped.
         examples: Arguments of the types that it will be called with.
     """
-    types = tuple(_numba.typeof(example) for example in examples) if COMPILED else ()
+    types = _find_types(examples) if COMPILED else ()
     key = (kernel, *types)
     if key not in _addresses and COMPILED:
         dispatcher = cast("Any", kernel)

@@ -21,6 +21,45 @@ AxisRange = tuple[float, float]
 _NETS = "nets/"  # prefix of the arrays of nets
 
 
+def _make_grid(dims: Sequence[int], ranges: Sequence[AxisRange]) -> Any:
+    """Return an empty `GridArchive` whose solutions are numbers, with a uid each."""
+    with optional_import("A MAP-Elites archive"):
+        from ribs.archives import GridArchive
+
+    grid = {"solution_dim": 1, "dims": list(dims), "ranges": list(ranges)}
+    return GridArchive(**grid, extra_fields={"uid": ((), np.int64)}, dtype=np.float64)
+
+
+def find_elites(
+    dims: Sequence[int], ranges: Sequence[AxisRange], fitness: Floats, measures: Floats
+) -> dict[int, int]:
+    """Return the index of the fittest solution in each filled cell, by the cell's flat index.
+
+    Args:
+        dims: Cells along each axis of the grid.
+        ranges: Lower and upper bound of each axis; measures outside are clipped to them.
+        fitness: `[n]`, higher is better; of equals, the first wins.
+        measures: `[n, axes]`, which decide the cell.
+    """
+    if not len(fitness):
+        return {}
+    grid, uid = _make_grid(dims, ranges), np.arange(len(fitness))
+    grid.add(uid[:, None].astype(np.float64), fitness, measures, uid=uid)
+    data = grid.data(["index", "uid"])
+    return dict(sorted(zip(data["index"].tolist(), data["uid"].tolist(), strict=True)))
+
+
+def find_cells(dims: Sequence[int], ranges: Sequence[AxisRange], measures: Floats) -> Ints:
+    """Return the flat index of the cell of each solution.
+
+    Args:
+        dims: Cells along each axis of the grid.
+        ranges: Lower and upper bound of each axis; measures outside are clipped to them.
+        measures: `[n, axes]`.
+    """
+    return np.asarray(_make_grid(dims, ranges).index_of(measures), dtype=np.int64)
+
+
 class MapElitesArchive:
     """Grid of cells over measures of behaviour, each with the best net found in it.
 
@@ -30,12 +69,7 @@ class MapElitesArchive:
     """
 
     def __init__(self, dims: Sequence[int], ranges: Sequence[AxisRange]) -> None:
-        with optional_import("A MAP-Elites archive"):
-            from ribs.archives import GridArchive
-
-        grid = {"solution_dim": 1, "dims": list(dims), "ranges": list(ranges)}
-        fields = {"uid": ((), np.int64)}
-        self._archive: Any = GridArchive(**grid, extra_fields=fields, dtype=np.float64)
+        self._archive: Any = _make_grid(dims, ranges)
         self._nets: dict[int, Arrays] = {}  # by cell, of one member each
         self.dims = tuple(dims)
 

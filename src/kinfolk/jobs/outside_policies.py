@@ -11,8 +11,8 @@ from typing import Any, TypeVar
 from urllib.parse import unquote
 
 from kinfolk.core.errors import UsageError
-from kinfolk.store.arrays import find_policy
 from kinfolk.store.files import read_bytes
+from kinfolk.store.policy_references import find_policy
 
 # A URI at the start of a text, or of a slot in 'a=URI;b=URI'; its settings behind ? are no part of it.
 _URI = re.compile(r"(^|;)([\w.-]+=)?((?:file|run|class):[^;?]+)")

@@ -16,8 +16,9 @@ from kinfolk.policies.own_policies import OBJECT_SCHEME, find_own_policy, make_o
 from kinfolk.policies.policy_code import find_policy_class, split_code_file
 from kinfolk.policies.uri_hints import suggest_policy_uri
 from kinfolk.roles.history_file import read_history_text
-from kinfolk.store.arrays import find_policy, read_arrays, read_policy
+from kinfolk.store.arrays import read_arrays, read_policy
 from kinfolk.store.files import read_text
+from kinfolk.store.policy_references import find_policy
 
 _SAVANNA = "kinfolk.policies.scripted.savanna"
 _NEURAL = "kinfolk.policies.neural.architectures"

@@ -7,7 +7,7 @@ Another package adds a description of its own world by an entry point in the gro
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from kinfolk.core.arrays import AnyArray, Ints
@@ -22,6 +22,7 @@ _COGSGUARD = RegistryEntry(
     "thirteen behaviors, four roles",
 )
 ROLE_DOMAINS = Registry("world with roles", "role_domains", {"cogsguard": _COGSGUARD})
+Descriptor = tuple[tuple[str, ...], tuple[str, ...]]  # counters above and below the line
 
 
 @dataclass(frozen=True)
@@ -44,6 +45,8 @@ class RoleDomain:
         initial_team_size: From a world, the number of agents of a team at the start.
         side_scores: From a world, `[worlds, sides]` scores, teams first, then other sides.
         agent_counters: From a world, `[worlds, rows]` counters by name.
+        descriptors: Behaviour descriptors by name: counters to add up, and counters by whose sum to
+            divide; if there are none, by the ticks of the agents.
     """
 
     make_catalog: Callable[[str | None], RoleCatalog]
@@ -59,6 +62,13 @@ class RoleDomain:
     initial_team_size: Callable[[Any], int]
     side_scores: Callable[[Any], AnyArray]
     agent_counters: Callable[[Any], Mapping[str, AnyArray]]
+    descriptors: Mapping[str, Descriptor] = field(default_factory=dict)
+
+    @property
+    def counters(self) -> list[str]:
+        """Names of all agent counters that scores and descriptors need."""
+        described = [name for parts in self.descriptors.values() for part in parts for name in part]
+        return list(dict.fromkeys([*self.contribution_weights, *described]))
 
 
 def role_tables_in_memory(memory: Memory) -> RoleTables:

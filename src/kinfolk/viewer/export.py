@@ -11,12 +11,11 @@ from pathlib import Path
 from typing import Any
 
 from kinfolk.replay.reader import Replay, find_replay
-from kinfolk.roles.history_file import read_history_document
 from kinfolk.store.files import read_bytes
 from kinfolk.store.run import open_run
 from kinfolk.viewer.metrics import collect_metrics
 from kinfolk.viewer.results import JOBS_WITH_RESULTS, build_failures, build_results
-from kinfolk.viewer.run_index import ROLE_HISTORY_FILE
+from kinfolk.viewer.run_index import ROLE_HISTORY_FILE, read_roles
 from kinfolk.viewer.server import read_page_file
 
 
@@ -61,7 +60,7 @@ def export_page(replays: Sequence[tuple[Path, str | None]]) -> bytes:
         if job in JOBS_WITH_RESULTS:
             results[title] = build_results(job, settings, run.events())
         if history.is_file():
-            roles[title] = read_history_document(history)
+            roles[title] = read_roles(folder)
         data = b64encode(read_bytes(path)).decode()
         identifier = escape(f"replay:{title}/{path.stem}", quote=True)
         scripts.append(f'<script type="application/octet-stream" id="{identifier}">{data}</script>')

@@ -11,13 +11,13 @@ from typing import Any
 from kinfolk.core.errors import KinfolkError, UsageError
 from kinfolk.replay.reader import REPLAY_FOLDER, REPLAY_SUFFIX, Replay, list_replays
 from kinfolk.roles.history_file import read_history_document
-from kinfolk.store.files import as_store_error, resolve_inside
+from kinfolk.store.files import as_store_error, parse_json_object, read_text, resolve_inside
 from kinfolk.store.run import Run, open_run
 from kinfolk.store.run_list import DamagedRun, list_runs
 from kinfolk.viewer.metrics import collect_metrics
 from kinfolk.viewer.results import build_failures, build_results
 
-ROLE_HISTORY_FILE = "role_history.json"
+ROLE_HISTORY_FILE, ROLE_ARCHIVE_FILE = "role_history.json", "archive.json"
 _MAX_OPEN_REPLAYS = 32  # whose record headers are kept in memory
 
 
@@ -129,11 +129,24 @@ class RunIndex:
         return build_failures(stored.config["job"], stored.config["settings"], stored.events())
 
     def get_role_history(self, run: str) -> dict[str, Any]:
-        """Return the role history of a run, as it is stored.
+        """Return the role history of a run as it is stored, with its archive, if it has one.
 
         Raises:
             UsageError: The run has no role history.
             DamagedRunError: The file is damaged.
         """
-        path = resolve_inside(self.get_run(run).folder, ROLE_HISTORY_FILE)
-        return read_history_document(path)
+        return read_roles(self.get_run(run).folder)
+
+
+def read_roles(folder: Path) -> dict[str, Any]:
+    """Return the role history of a run folder; `archive` in it is that of the run, if it has one.
+
+    Raises:
+        UsageError: The run has no role history.
+        DamagedRunError: A file is damaged.
+    """
+    document = read_history_document(resolve_inside(folder, ROLE_HISTORY_FILE))
+    archive = resolve_inside(folder, ROLE_ARCHIVE_FILE)
+    if archive.is_file():
+        document["archive"] = parse_json_object(read_text(archive), str(archive))
+    return document

@@ -9,10 +9,11 @@ from kinfolk.core.events import Event, FileChunk, Snapshot
 from kinfolk.core.settings import validate_settings
 from kinfolk.engines.base import LocalEngine
 from kinfolk.engines.processes import ProcessEngine
-from kinfolk.jobs.evolve_roles.job import evolve_roles, prepare
+from kinfolk.jobs.evolve_roles.job import evolve_roles
 from kinfolk.jobs.evolve_roles.racing import run_race
 from kinfolk.jobs.evolve_roles.seeded import assign_vibe_roles, reduce_to_vibes
 from kinfolk.jobs.evolve_roles.settings import EvolveRoles
+from kinfolk.jobs.evolve_roles.start import prepare
 from kinfolk.jobs.evolve_roles.state import HISTORY_FILE, state_from_snapshot
 from kinfolk.policies.scripted.cogsguard.catalog import COGSGUARD_ROLES, cogs_catalog
 from kinfolk.roles.catalog import RoleCatalog, map_role_to_vibe

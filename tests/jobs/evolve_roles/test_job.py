@@ -10,8 +10,9 @@ from kinfolk.core.events import Event, FileChunk
 from kinfolk.core.settings import validate_settings
 from kinfolk.engines.base import LocalEngine
 from kinfolk.engines.processes import ProcessEngine
-from kinfolk.jobs.evolve_roles.job import evolve_roles, prepare
+from kinfolk.jobs.evolve_roles.job import evolve_roles
 from kinfolk.jobs.evolve_roles.settings import EvolveRoles
+from kinfolk.jobs.evolve_roles.start import prepare
 from kinfolk.jobs.evolve_roles.state import HISTORY_FILE
 from kinfolk.policies.scripted.cogsguard.catalog import cogs_catalog
 from kinfolk.roles.history import parse_history
@@ -91,6 +92,7 @@ def test_the_history_tells_of_every_role_and_reads_back(played):
     assert all(max(lineup.roles) < len(history.roles) for lineup in history.teams)
 
 
+@pytest.mark.more
 def test_engine_chunk_and_number_of_jobs_change_nothing(played):
     engine = ProcessEngine(2)
     try:

@@ -11,8 +11,9 @@ from kinfolk.core.settings import validate_settings
 from kinfolk.engines.base import LocalEngine
 from kinfolk.jobs.evolve_roles.explanation import PARTS, ablate_team, describe_changes
 from kinfolk.jobs.evolve_roles.games import fit_team
-from kinfolk.jobs.evolve_roles.job import evolve_roles, prepare
+from kinfolk.jobs.evolve_roles.job import evolve_roles
 from kinfolk.jobs.evolve_roles.settings import EvolveRoles
+from kinfolk.jobs.evolve_roles.start import prepare
 from kinfolk.jobs.evolve_roles.state import HISTORY_FILE
 from kinfolk.policies.scripted.cogsguard.catalog import COGSGUARD_ROLES, cogs_catalog
 from kinfolk.roles.history import parse_history

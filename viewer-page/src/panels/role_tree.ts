@@ -3,6 +3,7 @@
 import { hierarchy, tree, type HierarchyPointNode } from "d3-hierarchy";
 import { ancestry, diffRoles, findChampion, readRoles, type Role } from "../data/roles";
 import { formatName, formatNumber, h, s } from "../dom";
+import { ArchiveMap } from "./archive_map";
 import { BLUE, GREEN, ORANGE, PURPLE, SKY, VERMILLION } from "../map/palette";
 
 const ORIGIN_COLOURS: Record<string, string> = {
@@ -21,8 +22,10 @@ export class RoleTree {
   private champion: Role | null = null;
   private selected: string | null = null;
   private showAll = false;
+  private archive = new ArchiveMap();
 
   show(history: any | null): void {
+    this.archive.show(history?.archive ?? null);
     this.roles = new Map(readRoles(history).map((role) => [role.id, role]));
     this.champion = findChampion([...this.roles.values()]);
     if (!this.selected || !this.roles.has(this.selected)) this.selected = this.champion?.id ?? [...this.roles.keys()][0] ?? null;
@@ -37,7 +40,7 @@ export class RoleTree {
     const toggle = h("label", {}, h("input", { type: "checkbox", checked: this.showAll, onchange: () => { this.showAll = !this.showAll; this.draw(); } }), " all roles");
     const origins = new Set([...this.roles.values()].map((role) => role.origin));
     const legend = h("div.legend", {}, ...Object.entries(ORIGIN_COLOURS).filter(([origin]) => origins.has(origin)).map(([origin, colour]) => h("span", {}, h("i", { style: `background:${colour}` }), origin)));
-    this.element.replaceChildren(h("div.row", {}, toggle, legend), h("div.tree", {}, this.drawTree()), this.detail());
+    this.element.replaceChildren(this.archive.element, h("div.row", {}, toggle, legend), h("div.tree", {}, this.drawTree()), this.detail());
   }
 
   /** Ids of the roles to draw: all, or the seeded ones and the ancestors of champion, selection and fittest. */

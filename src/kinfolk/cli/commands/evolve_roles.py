@@ -11,6 +11,12 @@ from kinfolk import jobs
 from kinfolk.cli.compile import compile_kernels
 from kinfolk.cli.flags import job_call
 from kinfolk.cli.output import command, hint, print_json, print_plot, print_table, progress
+from kinfolk.cli.role_reports import (
+    last_of_kind,
+    print_archive,
+    print_archive_course,
+    print_coevolution,
+)
 from kinfolk.cli.run_lifecycle import interruptible
 from kinfolk.evaluation.formatting import (
     format_estimate,
@@ -31,7 +37,12 @@ _PARTS = {
     "parameters": "parameters",
     "guards": "guards",
 }
-_STEPS = ("generation_scored", "live_game_played")  # events that advance the progress bar
+# Events beside generations and champion that --json prints, the last of each kind.
+_FURTHER = {
+    "hall": "hall_updated",
+    "coevolution": "coevolution_evaluated",
+    "archive": "archive_evaluated",
+}
 _MAX_SHARES = 6  # behaviors of a role whose share of ticks is printed
 
 
@@ -51,13 +62,23 @@ def roles(
     run, settings = call.open_run("evolve_roles", jobs.EvolveRoles, _check_roles)
     _evolve_roles(run, settings, engine)
     events = list(run.events())
-    kind = "live_game_played" if settings.live else "generation_scored"
-    generations = [event for event in events if event["kind"] == kind]
+    generations = [event for event in events if event["kind"] == _step_kind(settings)]
     if call.json:
         start = {"run": str(run.folder), "settings": settings.model_dump(exclude={"history"})}
-        print_json({**start, "generations": generations, "champion": events[-1]})
+        last = {name: last_of_kind(events, kind) for name, kind in _FURTHER.items()}
+        further = {name: event for name, event in last.items() if event is not None}
+        print_json({**start, "generations": generations, **further, "champion": events[-1]})
     else:
+        print_coevolution(events)
+        print_archive(run.folder, events)
         _print_report(run.folder, settings, generations, events[-1])
+
+
+def _step_kind(settings: Any) -> str:
+    """Return the kind of the events that tell how an evolution goes on."""
+    if settings.archive:
+        return "archive_updated"
+    return "live_game_played" if settings.live else "generation_scored"
 
 
 def _check_roles(settings: Any) -> None:
@@ -66,9 +87,15 @@ def _check_roles(settings: Any) -> None:
     Raises:
         UsageError: Something in the settings is unknown or does not fit.
     """
-    from kinfolk.jobs.evolve_roles.job import prepare
+    from kinfolk.jobs.evolve_roles.archive.job import start_archive
+    from kinfolk.jobs.evolve_roles.coevolution.state import check_coevolution
+    from kinfolk.jobs.evolve_roles.start import prepare
 
-    prepare(settings, None)
+    state, _ = prepare(settings, None)
+    if settings.coevolve:
+        check_coevolution(settings)
+    elif settings.archive:
+        start_archive(state, None)
     world = settings.environment.world
     policies = {"roles": f"class:{settings.environment.policy_path}"}
     compile_kernels(world.name, world.settings, world.preset, policies)
@@ -82,17 +109,36 @@ def _evolve_roles(run: Any, settings: Any, engine: Any) -> None:
         settings: Settings of the evolution.
         engine: Engine that runs the tasks; it is closed at the end.
     """
+    from kinfolk.jobs.evolve_roles.coevolution.state import RESPONSE_TARGETS
     from kinfolk.store.run_job import run_and_store
 
     if run.status == "done":
         engine.close()
         return
-    done = sum(1 for event in run.events() if event["kind"] in _STEPS)
+    kind, each = _step_kind(settings), 1
     total = settings.generations * (settings.live_games if settings.live else 1)
+    if settings.coevolve:  # every population has an event, and so have best responses
+        each = settings.coevolve
+        total += len(RESPONSE_TARGETS) * settings.coevolution.best_response_generations
+    played = sum(event["kind"] == kind for event in run.events())
+    done = _count_steps(settings, played, each)
     bar = progress("Games" if settings.live else "Generations", total, done)
     with interruptible("evolve roles", run, engine), bar as tell:
         for event in run_and_store(run, lambda state: jobs.evolve_roles(settings, engine, state)):
-            tell(min(event.step + 1, total))
+            played += event.kind == kind
+            tell(min(_count_steps(settings, played, each), total))
+
+
+def _count_steps(settings: Any, n_events: int, each: int) -> int:
+    """Return how many generations or games have been played, best responses included.
+
+    Args:
+        settings: Settings of the evolution.
+        n_events: Number of events that tell of one.
+        each: Events of each generation, before the best responses.
+    """
+    in_generations = min(n_events, settings.generations * each) if each > 1 else n_events
+    return in_generations // each + (n_events - in_generations)
 
 
 def _print_report(
@@ -112,6 +158,8 @@ def _print_report(
     _print_held_out(champion)
     if settings.live:
         _print_live_course(generations, champion)
+    elif settings.archive:
+        print_archive_course(generations)
     else:
         _print_course(generations, champion)
     print(f"The run lies in {folder}")

@@ -69,8 +69,10 @@ def _draw_panel(figure: Any, axes: Any, panel: MatrixPanel) -> None:
 def draw_archive(grid: Floats, ranges: Sequence[tuple[str, float, float]], label: str) -> Any:
     """Draw the fitness in each cell of a MAP-Elites archive; empty cells are grey.
 
+    Of an archive with more than two axes, a cell shows the fittest along the others.
+
     Args:
-        grid: Fitness by cell, NaN where it is empty; one or two axes.
+        grid: Fitness by cell, NaN where it is empty.
         ranges: Name, lowest and highest value of each axis.
         label: What a cell is, for the colour bar.
 
@@ -80,6 +82,14 @@ def draw_archive(grid: Floats, ranges: Sequence[tuple[str, float, float]], label
     Raises:
         MissingLibraryError: matplotlib is not installed.
     """
+    filled, further = int(np.isfinite(grid).sum()), [name for name, _, _ in ranges[2:]]
+    counts = f"{filled} of {grid.size} cells filled"
+    if further:
+        lowest = np.where(np.isnan(grid), -np.inf, grid).max(axis=tuple(range(2, grid.ndim)))
+        grid, counts = (
+            np.where(np.isinf(lowest), np.nan, lowest),
+            f"best over {', '.join(further)}; {counts}",
+        )
     table = grid.reshape(grid.shape[0], -1)
     (name, low, high), other = ranges[0], ranges[1] if len(ranges) > 1 else None
     width, height = (4.5, 3.6) if other else (4.5, 1.9)
@@ -92,8 +102,7 @@ def draw_archive(grid: Floats, ranges: Sequence[tuple[str, float, float]], label
             axes.set_yticks([])
         else:
             axes.set_ylabel(other[0])
-        filled = int(np.isfinite(table).sum())
-        figure.colorbar(image, ax=axes, label=f"{label}\n{filled} of {table.size} cells filled")
+        figure.colorbar(image, ax=axes, label=f"{label}\n{counts}")
     return figure
 
 

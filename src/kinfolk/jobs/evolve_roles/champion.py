@@ -231,7 +231,7 @@ def play_held_out(
     catalog: RoleCatalog | None = None,
     environments: Sequence[RoleEnvironment] | None = None,
 ) -> HeldOutGames:
-    """Play teams on held-out episodes; other sides play the seeded roles.
+    """Play teams on held-out episodes; other sides play the seeded roles, or those of opponents.
 
     Args:
         state: State of the evolution.
@@ -241,9 +241,12 @@ def play_held_out(
         catalog: Catalog with the roles; by default that of the state.
         environments: World, policy and scoring; by default those of the settings.
     """
-    n_sides = state.settings.environment.n_teams
-    others = (state.seeded_roles,) * (n_sides - 1)
-    games = [RoleGame(episode, (roles, *others)) for episode in episodes for roles in team_roles]
+    n_sides = state.n_sides
+    games = [
+        RoleGame(episode, (roles, *state.other_sides(episode, state.seeded_roles)))
+        for episode in episodes
+        for roles in team_roles
+    ]
     seed = state.settings.seed + HELD_OUT_SEED_OFFSET
     results = state.play_games(engine, seed, games, catalog, environments)
     margins = np.array([score_margin(result, n_sides) for result in results])
@@ -264,8 +267,9 @@ def record_game(state: RoleEvolutionState, game: RoleGame, generation: int) -> I
     """
     environments = state.settings.environments
     environment = environments[game.episode % len(environments)]
-    task = games_task(environment, state.catalog, state.settings.seed, [game])
-    names = [state.catalog.roles[i].name for i in used_role_ids([game])]
+    catalog = state.game_catalog
+    task = games_task(environment, catalog, state.settings.seed, [game])
+    names = [catalog.roles[i].name for i in used_role_ids([game])]
     legend = {"role": [*names, "nobody"]}
     pieces = record_replay(task, game.episode, names=legend, generation=generation)
     yield from as_file_chunks(f"generation-{generation:05d}", pieces)

@@ -169,7 +169,7 @@ class RoleScorer(Observer[list[RoleGameResult]]):
     def _read_scores(self) -> tuple[AnyArray, dict[str, AnyArray]]:
         """Return the current scores `[games, sides]`, and counters `[games, agents]` by name."""
         domain, counters = self._domain, self._domain.agent_counters(self.world)
-        own_team = {name: counters[name][:, self._rows] for name in domain.contribution_weights}
+        own_team = {name: counters[name][:, self._rows] for name in domain.counters}
         return domain.side_scores(self.world), own_team
 
     def _read_newborns(self) -> list[tuple[BirthRecord, ...]]:

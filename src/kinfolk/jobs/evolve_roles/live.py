@@ -92,7 +92,7 @@ def play_live_game(state: RoleEvolutionState, engine: Engine, number: int) -> Li
     n_agents = len(state.seeded_roles)
     team = tuple(sorted(coordinator.assign_role(agent).id for agent in range(n_agents)))
     coordinator.assign_team(team)
-    n_sides = settings.environment.n_teams
+    n_sides = state.n_sides
     opponents = (state.seeded_roles,) * (n_sides - 1)
     [result] = state.play_games(engine, settings.seed, [RoleGame(number, (team, *opponents))])
     roles = fit_team(team, result.n_agents)

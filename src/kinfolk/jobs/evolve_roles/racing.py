@@ -7,7 +7,7 @@ spent where the decision is close. Estimates are made from the games of several 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
 
@@ -81,24 +81,32 @@ def run_race(state: RoleEvolutionState, engine: Engine, number: int) -> Race:
             racing = _order_teams(state, racing, contributions, fold_in(key, stage))[:size]
         episodes = range(episode, episode + n_games)
         episode += n_games
-        _play_stage(state, engine, race, [*reference, *racing], episodes)
+        play_stage(state, engine, race, [*reference, *racing], episodes)
         if settings.control == "shuffled":
             _shuffle_last(race, len(reference), len(racing), n_games, fold_in(key, -1 - stage))
     return race
 
 
-def _play_stage(
+def play_stage(
     state: RoleEvolutionState,
     engine: Engine,
     race: Race,
     teams: Sequence[tuple[int, ...]],
     episodes: range,
 ) -> None:
-    """Play every team on every episode, and add the games to the race."""
-    n_sides = state.settings.environment.n_teams
+    """Play every team on every episode, and add the games to the race.
+
+    Args:
+        state: State of the evolution; only read.
+        engine: Engine that plays the games.
+        race: Gets the games and their results.
+        teams: Role ids of each team.
+        episodes: Common episodes of all of them.
+    """
+    n_sides = state.n_sides
     games = []
     for episode in episodes:
-        opponents = frozen_opponents(state, n_sides, episode)
+        opponents = choose_opponents(state, episode)
         games += [RoleGame(episode, (roles, *opponents)) for roles in teams]
     results = state.play_games(engine, state.settings.seed, games)
     race.games += games
@@ -118,18 +126,13 @@ def _order_teams(
     return sorted(teams, key=lambda roles: (-contributions.predict(roles), roles))
 
 
-def frozen_opponents(
-    state: RoleEvolutionState, n_sides: int, episode: int
-) -> tuple[tuple[int, ...], ...]:
-    """Return the teams of the other sides: the seeded team, or the last generation's champion.
+def choose_opponents(state: RoleEvolutionState, episode: int) -> tuple[tuple[int, ...], ...]:
+    """Return the teams of the other sides in an episode, the same for all teams of a race.
 
-    Args:
-        state: State of the evolution.
-        n_sides: Number of teams in a world.
-        episode: Number of the episode; in even ones the seeded team is the opponent.
+    Without opponents of other populations they are the seeded team in even episodes, and the last
+    generation's champion in odd ones.
     """
-    frozen = state.seeded_roles if episode % 2 == 0 else state.champion
-    return (frozen,) * (n_sides - 1)
+    return state.other_sides(episode, state.seeded_roles if episode % 2 == 0 else state.champion)
 
 
 def shuffle(items: Sequence[T], key: int) -> list[T]:
@@ -168,26 +171,54 @@ def learn_from_race(state: RoleEvolutionState, race: Race, number: int) -> float
     Returns:
         Share of games in which the team scored more than any other side.
     """
-    settings, coordinator = state.settings, state.coordinator
-    state.recent = [*state.recent, race.scored_games()][-settings.recent_generations :]
+    settings = state.settings
+    estimate_race(state, race)
+    ranked = rank_teams(race.teams)
+    if state.coordinator.config.selection == "uniform":
+        ranked = shuffle(ranked, fold_in(seed_key(settings.seed), -1 - number))
+    state.teams = ranked[: settings.survivors]
+    state.champion = state.teams[0].roles
+    return evolve_from_race(state, race, assigned_roles(state.teams), number)
+
+
+def estimate_race(state: RoleEvolutionState, race: Race) -> None:
+    """Estimate what roles contribute from a race and those before, and the values of its teams.
+
+    Args:
+        state: State of the evolution; its estimates and the scores of the seeded team are updated.
+        race: All games of the generation; the values of its teams are set.
+    """
+    state.recent = [*state.recent, race.scored_games()][-state.settings.recent_generations :]
     state.contributions = contributions = state.estimate_contributions()
     games_of = {team.roles: team.games for team in race.teams}
     race.teams = [
         TeamComposition(roles, contributions.predict(roles), n_before + len(race.scores_of(roles)))
         for roles, n_before in games_of.items()
     ]
-    ranked = rank_teams(race.teams)
-    if coordinator.config.selection == "uniform":
-        ranked = shuffle(ranked, fold_in(seed_key(settings.seed), -1 - number))
     seeded = race.scores_of(state.seeded_roles)
     total, n_games = state.seeded_scores
     state.seeded_scores = (total + sum(seeded), n_games + len(seeded))
-    state.teams = ranked[: settings.survivors]
-    state.champion = state.teams[0].roles
-    coordinator.reserved = assigned_roles(state.teams)
+
+
+def evolve_from_race(
+    state: RoleEvolutionState, race: Race, reserved: Collection[int], number: int
+) -> float:
+    """Tell the coordinator of every game of a race, the last of which ends the generation.
+
+    Args:
+        state: State of the evolution; changed.
+        race: All games of the generation.
+        reserved: Ids of roles that have to survive.
+        number: Number of the generation; the last one of a run breeds no roles.
+
+    Returns:
+        Share of games in which the team scored more than any other side.
+    """
+    settings, coordinator = state.settings, state.coordinator
+    coordinator.reserved = reserved
     is_last = number + 1 >= settings.generations
     coordinator.breeds = settings.trigger == "cadence" and not is_last
-    return _record_games(state, race, contributions)
+    return _record_games(state, race, state.contributions)
 
 
 def _record_games(state: RoleEvolutionState, race: Race, contributions: Contributions) -> float:

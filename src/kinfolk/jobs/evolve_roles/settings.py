@@ -10,6 +10,8 @@ from pydantic import field_validator
 
 from kinfolk.core.errors import require
 from kinfolk.core.settings import Flag, merge_settings, parse_value, setting
+from kinfolk.jobs.evolve_roles.archive.settings import QualityDiversitySettings
+from kinfolk.jobs.evolve_roles.coevolution.settings import CoevolutionSettings
 from kinfolk.jobs.evolve_roles.games import RoleEnvironment
 from kinfolk.play.settings import WorldSelection
 from kinfolk.play.task import WorldRef
@@ -86,6 +88,20 @@ class EvolveRoles(WorldSelection):
     live: bool = setting(
         False,
         "Play one game after another; agents draw roles by fitness, which every game changes.",
+    )
+    coevolve: int = setting(
+        0,
+        "Populations that evolve against each other, in a world with two teams; 0 for one population.",
+        ge=0,
+    )
+    coevolution: CoevolutionSettings = setting(
+        CoevolutionSettings(), "How populations evolve against each other."
+    )
+    archive: bool = setting(
+        False, "Keep an archive of teams and roles that play in different ways (quality diversity)."
+    )
+    quality_diversity: QualityDiversitySettings = setting(
+        QualityDiversitySettings(), "How the archive is divided and filled."
     )
     evolution: EvolutionConfig = setting(
         JOB_EVOLUTION, "How roles are sampled, varied, scored and named."

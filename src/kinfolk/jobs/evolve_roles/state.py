@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 
 from kinfolk.core.events import FileChunk, Snapshot
 from kinfolk.core.random import fold_in, seed_key
 from kinfolk.engines.base import Engine
+from kinfolk.jobs.evolve_roles.coevolution.opponents import OpponentMixture
 from kinfolk.jobs.evolve_roles.games import (
     RoleEnvironment,
     RoleGame,
@@ -51,6 +53,8 @@ class RoleEvolutionState:
         contributions: What they tell.
         seeded_scores: Scores of the seeded team in all generations: their sum and their number.
         may_replace: Whether a role may replace another in a team.
+        opponents: Teams of other populations that play the other side; None for frozen opponents
+            of the population's own.
     """
 
     settings: EvolveRoles
@@ -62,12 +66,34 @@ class RoleEvolutionState:
     contributions: Contributions = field(default_factory=Contributions)
     seeded_scores: tuple[float, int] = (0.0, 0)
     may_replace: MayReplace = allow_any
+    opponents: OpponentMixture | None = None
     _writer: HistoryWriter = field(default_factory=HistoryWriter)
 
     @property
     def catalog(self) -> RoleCatalog:
         """Catalog of all behaviors and roles."""
         return self.coordinator.catalog
+
+    @cached_property
+    def n_sides(self) -> int:
+        """Number of teams in a world."""
+        return self.settings.environment.n_teams
+
+    @property
+    def game_catalog(self) -> RoleCatalog:
+        """Catalog of all roles that games of the population need, those of opponents included."""
+        return self.catalog if self.opponents is None else self.opponents.extend(self.catalog)
+
+    def other_sides(self, episode: int, frozen: tuple[int, ...]) -> tuple[tuple[int, ...], ...]:
+        """Return the teams of the other sides in an episode.
+
+        Args:
+            episode: Number of the episode, which decides which opponent plays.
+            frozen: The team that opposes if there are no opponents of other populations.
+        """
+        if self.opponents is not None:
+            frozen = self.opponents.role_ids(self.catalog, episode)
+        return (frozen,) * (self.n_sides - 1)
 
     def estimate_contributions(self, further: Sequence[ScoredGame] = ()) -> Contributions:
         """Estimate what roles and teams contribute from recent games and some further ones."""
@@ -107,10 +133,11 @@ class RoleEvolutionState:
             engine: Engine that plays the games.
             seed: Random seed of all games.
             games: Episode and teams of each game.
-            catalog: Catalog with the roles of the teams; by default that of the evolution.
+            catalog: Catalog with the roles of the teams; by default that of the evolution and of
+                its opponents.
             environments: World, policy and scoring; by default those of the settings.
         """
-        known, chunk = catalog or self.catalog, self.settings.chunk_size
+        known, chunk = catalog or self.game_catalog, self.settings.chunk_size
         environments = environments or self.settings.environments
         numbers: list[list[int]] = []  # indices of the games of each task
         tasks = []

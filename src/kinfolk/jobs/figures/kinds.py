@@ -15,13 +15,18 @@ from kinfolk.jobs.figures.sources import FigureSource, require_one
 
 
 def _draw_archive(sources: Sequence[FigureSource], metric: str | None) -> Any:  # noqa: ARG001, of all kinds
-    """Draw the MAP-Elites archive of an evolution of nets."""
+    """Draw the MAP-Elites archive of an evolution of nets, or of teams of roles."""
     from kinfolk.jobs.evolve_nets.outputs import load_fitness_grid
     from kinfolk.jobs.evolve_nets.settings import EvolveNets
+    from kinfolk.jobs.evolve_roles.archive.file import load_archive
 
     source = require_one(sources)
     if source.run is None:
         raise UsageError("An archive is drawn from a stored run.")
+    if source.job == "evolve_roles":
+        archive = load_archive(source.run.folder)
+        axes = [(axis["name"], axis["low"], axis["high"]) for axis in archive.axes]
+        return draw_archive(archive.score_grid("teams"), axes, f"{archive.metric}, fresh games")
     settings = validate_settings(EvolveNets, source.settings)
     grid, _ = load_fitness_grid(source.run, settings)
     ranges = [(axis.name.replace("_", " "), axis.low, axis.high) for axis in settings.archive]
@@ -51,11 +56,11 @@ FIGURE_KINDS = {
         ("evaluate", "train"), "how many agents of each group live", draw_populations
     ),
     "payoffs": FigureKind(
-        ("round_robin", "tournament", "crossplay"),
+        ("round_robin", "tournament", "crossplay", "evolve_roles"),
         "what each policy earned against each other",
         draw_payoffs,
     ),
-    "archive": FigureKind(("evolve_nets",), "the MAP-Elites archive", _draw_archive),
+    "archive": FigureKind(("evolve_nets", "evolve_roles"), "the MAP-Elites archive", _draw_archive),
     "profile": FigureKind(
         ("evaluate", "compare", "sweep", "train", "evolve_roles", "evolve_nets"),
         "the share of episodes or seeds above each value",

@@ -22,7 +22,12 @@ _SELF_PLAY_ESTIMATES = {"self-play": 1, "cross-play": 2, "difference": 3}
 
 
 def draw_payoffs(sources: Sequence[FigureSource], metric: str | None) -> Any:
-    """Draw what each policy earned against each other (`score`), or how often it won (`won`)."""
+    """Draw what each policy earned against each other (`score`), or how often it won (`won`).
+
+    Of a co-evolution, it is the mean lead of the champions of all populations by generation.
+    """
+    if sources[0].job == "evolve_roles":
+        return draw_matrices([_find_hall(require_one(sources), metric)])
     if metric not in (None, *_METRICS):
         raise UsageError(f"Payoffs are of the metric score or won, not of '{metric}'.")
     source = require_one(sources)
@@ -32,6 +37,22 @@ def draw_payoffs(sources: Sequence[FigureSource], metric: str | None) -> Any:
         return draw_matrices([_find_win_shares(source)])
     tables = [PayoffTable(*table) for table in source.last()["payoffs"]]
     return draw_matrices([_make_panel(table) for table in tables])
+
+
+def _find_hall(source: FigureSource, metric: str | None) -> MatrixPanel:
+    """Return by how much each champion of a co-evolution led over each other.
+
+    Raises:
+        UsageError: The run has no hall of fame, or the metric is another one.
+    """
+    if metric not in (None, "score"):
+        raise UsageError(f"Payoffs of champions are of the metric score, not of '{metric}'.")
+    halls = source.of_kind("hall_updated")
+    if not halls:
+        raise UsageError("The run has no hall of fame: it was not evolved with --coevolve.")
+    last = halls[-1]
+    label = f"mean lead of the row's champion\n{last['games']} games each"
+    return MatrixPanel(np.array(last["payoffs"]), last["champions"], last["champions"], label)
 
 
 def _make_panel(table: PayoffTable) -> MatrixPanel:

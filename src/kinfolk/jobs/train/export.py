@@ -10,8 +10,9 @@ from kinfolk.core.settings import validate_settings
 from kinfolk.jobs.train.settings import Train
 from kinfolk.policies.build import ResolvedPolicy, build_policy
 from kinfolk.policies.neural import export as formats
-from kinfolk.store.arrays import find_policy, read_policy, write_policy
+from kinfolk.store.arrays import read_policy, write_policy
 from kinfolk.store.files import write_atomic
+from kinfolk.store.policy_references import find_policy
 from kinfolk.store.run import open_run
 
 

@@ -6,6 +6,7 @@ Also how the game is described to role evolution: rows of a team, scores, weight
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from operator import attrgetter, methodcaller
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
@@ -128,6 +129,12 @@ SEEDED_ROLES = {
 
 def cogs_catalog() -> RoleCatalog:
     """Return a new catalog with the thirteen behaviors and the four seeded roles."""
+    return _make_catalog().copy()
+
+
+@cache
+def _make_catalog() -> RoleCatalog:
+    """Return the catalog of the game, which is made once and copied: every policy has one."""
     catalog = RoleCatalog(facts=GUARD_FACTS)
     defaults = BehaviorParams().model_dump()
     for name, behavior in BEHAVIORS.items():
@@ -234,4 +241,12 @@ COGSGUARD_ROLES = RoleDomain(
     initial_team_size=attrgetter("settings.agents"),
     side_scores=junction_ticks,
     agent_counters=methodcaller("statistics"),
+    descriptors={
+        "scrambled": (("scrambled",), ("scrambled", "aligned")),  # share of junctions changed
+        "moves": (("moves",), ()),  # distance walked
+        "territory": (("held_ticks",), ()),  # junctions held per agent
+        "explored": (("explored",), ()),  # cells seen per tick
+        "deposited": (("deposited",), ()),
+        "hearts_spent": (("hearts_spent",), ()),
+    },
 )

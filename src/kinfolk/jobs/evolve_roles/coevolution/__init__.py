@@ -1,0 +1,1 @@
+"""Co-evolution: several populations of roles, whose teams play each other."""
