@@ -111,7 +111,7 @@ def test_a_setting_is_read_from_the_trace(short):
             "No rules are known for shared_prey at deadbeef",
         ),
         (lambda t: t["upstream"].update(module="chess"), "No rules are known for chess"),
-        (lambda t: t["config"].pop("grid_size"), "config has no 'grid_size'"),
+        (lambda t: t["config"].pop("grid_size"), "configuration has no 'grid_size'"),
         (lambda t: t["config"].update(initial_energy_prey=-1), "initial_energy_prey must be"),
         (lambda t: t["steps"][4].pop("rewards"), "Step 4 of the trace has no 'rewards'"),
         (lambda t: t["steps"][4]["state"].pop("pos"), "state after step 4 has no 'pos'"),
