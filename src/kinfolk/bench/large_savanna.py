@@ -16,9 +16,9 @@ from kinfolk.worlds.savanna.settings import Savanna
 
 AGENT_COUNTS = (1_000, 10_000, 100_000, 1_000_000)
 THREADED_AGENTS = 100_000
-# Windows are written for as many agents at a time and thread, as a policy would read them: these
-# stay in the cache of a core, those of a million agents would fill 330 MB.
-BLOCK = 2_048
+# Windows are written for as many agents at a time, as a policy would read them: those of a million
+# would fill 330 MB.
+BLOCK = 16_384
 WALLED_SIZE, WALL_FRACTION = 1000, 0.05
 _WARM_UP_TICKS, _TICKS = 3, 12
 _LEAST_AGENT_STEPS = 6_000_000  # measured of each size, in as many tries as it takes
@@ -53,8 +53,7 @@ def measure_large_world(
     set_up_s = time.perf_counter() - start
     n_rows, n_tries = world.spec.rows, max(2, _LEAST_AGENT_STEPS // (_TICKS * agents))
     actions = np.random.default_rng(0).integers(0, 9, (2, n_rows, 1))
-    block_size = BLOCK * threads
-    windows = np.zeros((block_size, world.spec.row_bytes), dtype=np.uint8)
+    windows = np.zeros((BLOCK, world.spec.row_bytes), dtype=np.uint8)
     # A try repeats the same ticks, so the best time of each tick is what it takes undisturbed.
     seconds = np.full((2, _TICKS), np.inf)
     lived = 0
@@ -66,8 +65,8 @@ def measure_large_world(
             world.step(actions[tick % 2])
             between = clock()
             rows = world.list_rows_by_cell()
-            for first in range(0, len(rows), block_size):
-                block = rows[first : first + block_size]
+            for first in range(0, len(rows), BLOCK):
+                block = rows[first : first + BLOCK]
                 world.observe_rows(block, windows[: len(block)])
             times = between - start, clock() - between
             if tick >= 0:

@@ -36,8 +36,14 @@ def short():
     return parse_trace(found[0].read_bytes())
 
 
+def mark_long(path):
+    """Mark the trace of a crowded grid, which takes as long as ten others."""
+    marks = [pytest.mark.more] if path.name.startswith("lineage_dense") else []
+    return pytest.param(path, marks=marks, id=path.name)
+
+
 @needs_golden
-@pytest.mark.parametrize("path", TRACES, ids=lambda path: path.name)
+@pytest.mark.parametrize("path", [mark_long(path) for path in TRACES])
 def test_a_golden_trace_replays_without_a_difference(path):
     trace = parse_trace(path.read_bytes())
     result = replay_golden_trace(trace)
