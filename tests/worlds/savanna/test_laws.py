@@ -118,6 +118,7 @@ for rules in (LIVELY, BITING, VARIED):
 """
 
 
+@pytest.mark.more  # all rules as plain Python take ten seconds
 def test_compiled_equals_uncompiled():
     script = SCRIPT.format(folder=str(Path(__file__).parent))
     outputs = []

@@ -1,15 +1,18 @@
 // The map: terrain, and over it the objects and agents of one frame, with a camera.
 
 import type { Chunk, Replay } from "../data/replay";
+import { DensityMap, FADED_WEIGHT } from "./density";
 import { colourScheme, groupStyle, objectColour, ownerColour, rgb, type GroupStyle } from "./palette";
 import { agentSprite, objectSprite } from "./sprites";
 import { Terrain } from "./terrain";
 
 export interface Highlight { selected: number | null; marked: Set<number> | null; viewRadius: boolean }
 
-const FADED_OPACITY = 0.22;
+const FADED_OPACITY = FADED_WEIGHT;
 const MIN_SPRITE_SCALE = 6; // pixels per cell below which agents are plain shapes
 const MIN_OBJECT_SCALE = 5; // pixels per cell below which objects and energy are not drawn
+const MAX_DENSITY_SCALE = 3; // pixels per cell above which every agent is drawn
+const MANY_AGENTS = 20_000; // of which the density is drawn when zoomed out
 const MAX_GLIDE = 4; // cells; a longer move between two frames is a jump, such as a birth
 const GEAR_MARKS: Record<string, string> = { aligner: "A", scrambler: "R", miner: "M", scout: "T" };
 
@@ -18,6 +21,7 @@ export class MapView {
   readonly overlay = document.createElement("canvas");
   private pen: CanvasRenderingContext2D;
   private styles: GroupStyle[];
+  private density = new DensityMap();
   private scale = 1; // CSS pixels per cell
   private left = 0;
   private top = 0;
@@ -58,14 +62,22 @@ export class MapView {
   /** Show the whole map. */
   fit(): void {
     const { boxWidth, boxHeight } = this;
-    this.scale = Math.max(1, Math.min(boxWidth / this.width, boxHeight / this.height) * 0.98);
+    this.scale = this.fittingScale();
     this.left = (boxWidth - this.width * this.scale) / 2;
     this.top = (boxHeight - this.height * this.scale) / 2;
     this.fitted = true;
   }
 
+  /** The scale at which the whole map is shown; below 1 only for maps with more cells than pixels. */
+  private fittingScale(): number {
+    const scale = Math.min(this.boxWidth / this.width, this.boxHeight / this.height) * 0.98;
+    return this.isHuge ? scale : Math.max(1, scale);
+  }
+
+  private get isHuge(): boolean { return Math.max(this.width, this.height) >= 500; }
+
   zoom(factor: number, x = this.boxWidth / 2, y = this.boxHeight / 2): void {
-    const scale = Math.min(96, Math.max(1, this.scale * factor));
+    const scale = Math.min(96, Math.max(Math.min(1, this.fittingScale()), this.scale * factor));
     this.left = x - ((x - this.left) * scale) / this.scale;
     this.top = y - ((y - this.top) * scale) / this.scale;
     this.scale = scale;
@@ -104,7 +116,26 @@ export class MapView {
     this.pen.clearRect(0, 0, this.overlay.width, this.overlay.height);
     this.pen.setTransform(ratio, 0, 0, ratio, 0, 0);
     this.drawObjects(ratio);
-    this.drawAgents(chunk, frame, highlight, progress, ratio);
+    const isAggregated = this.scale < MAX_DENSITY_SCALE && chunk.rows >= MANY_AGENTS && this.drawDensity(chunk, frame, highlight);
+    if (!isAggregated) this.drawAgents(chunk, frame, highlight, progress, ratio);
+    this.overlay.dataset.agents = isAggregated ? "density" : "each";
+  }
+
+  /** Draw how many agents of each group are where, if there are very many; else return false. */
+  private drawDensity(chunk: Chunk, frame: number, highlight: Highlight): boolean {
+    const [uid, state, group, cell] = ["uid", "state", "group", "cell"].map((name) => chunk.column(name, frame));
+    let alive = 0;
+    for (let row = 0; row < chunk.rows; row++) if (state[row] === 1) alive++;
+    if (alive < MANY_AGENTS) return false;
+    const { marked, selected } = highlight;
+    const { left, top, scale } = this;
+    const camera = { left, top, scale, width: this.boxWidth, height: this.boxHeight };
+    this.density.count(this.styles.length, camera, this.width, cell, group, (row) =>
+      state[row] !== 1 ? 0 : marked === null || marked.has(uid[row]) ? 1 : FADED_WEIGHT);
+    this.density.draw(this.pen, this.styles, scale);
+    const row = selected === null ? -1 : uid.indexOf(selected);
+    if (row >= 0 && state[row]) this.drawSelection(cell[row] % this.width, Math.floor(cell[row] / this.width), group[row], highlight.viewRadius);
+    return true;
   }
 
   /** Use the colours of the current theme from now on. */

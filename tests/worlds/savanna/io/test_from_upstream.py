@@ -51,6 +51,18 @@ def test_what_is_ignored_is_said_with_the_reason():
     assert found.settings.team_capture_tie == "fails"
 
 
+def test_without_genomes_their_keys_are_ignored():
+    found = from_upstream(config("savanna_variants/metabolic_rate_off_s2205"))
+    assert found.settings.traits == {}
+    assert found.ignored["founder_genome"] == "genomes are off"
+
+
+def test_a_negative_bite_is_none():
+    stag_hunt = config("savanna_variants/stag_hunt_scalar_s2004")
+    found = from_upstream(stag_hunt | {"bite_size_prey": -1.0})
+    assert found.settings.max_energy_gain_per_grass == 0.0
+
+
 def test_kick_backs_and_older_keys_are_read():
     base = config("savanna/lineage_shipped_s1")
     lineage = (
@@ -86,6 +98,25 @@ def test_a_key_of_an_unknown_version_gets_an_error_message():
 def test_a_configuration_of_no_known_module_gets_an_error_message():
     with pytest.raises(SettingsError, match=r"^This is no configuration of a PredPreyGrass module"):
         from_upstream({"grid_size": 9})
+
+
+@pytest.mark.parametrize(
+    ("name", "key"),
+    [
+        ("savanna/shared_r2_s1", "grid_size"),
+        ("savanna_variants/metabolic_rate_shipped_s2201", "trait_bounds"),
+        ("savanna_variants/stag_hunt_shipped_s2001", "max_steps"),
+    ],
+)
+def test_a_missing_key_gets_an_error_message(name, key):
+    known = config(name)
+    rules = RULES[name]
+    with pytest.raises(SettingsError) as caught:
+        from_upstream({other: value for other, value in known.items() if other != key})
+    assert str(caught.value) == (
+        f"The configuration has no '{key}'. The rules {rules} need it: give all keys of the module, "
+        "or name other rules."
+    )
 
 
 def test_the_command_prints_settings_and_what_was_ignored(tmp_path, capsys):

@@ -36,8 +36,14 @@ def short():
     return parse_trace(found[0].read_bytes())
 
 
+def mark_long(path):
+    """Mark the trace of a crowded grid, which takes as long as ten others."""
+    marks = [pytest.mark.more] if path.name.startswith("lineage_dense") else []
+    return pytest.param(path, marks=marks, id=path.name)
+
+
 @needs_golden
-@pytest.mark.parametrize("path", TRACES, ids=lambda path: path.name)
+@pytest.mark.parametrize("path", [mark_long(path) for path in TRACES])
 def test_a_golden_trace_replays_without_a_difference(path):
     trace = parse_trace(path.read_bytes())
     result = replay_golden_trace(trace)
@@ -111,7 +117,7 @@ def test_a_setting_is_read_from_the_trace(short):
             "No rules are known for shared_prey at deadbeef",
         ),
         (lambda t: t["upstream"].update(module="chess"), "No rules are known for chess"),
-        (lambda t: t["config"].pop("grid_size"), "config has no 'grid_size'"),
+        (lambda t: t["config"].pop("grid_size"), "configuration has no 'grid_size'"),
         (lambda t: t["config"].update(initial_energy_prey=-1), "initial_energy_prey must be"),
         (lambda t: t["steps"][4].pop("rewards"), "Step 4 of the trace has no 'rewards'"),
         (lambda t: t["steps"][4]["state"].pop("pos"), "state after step 4 has no 'pos'"),

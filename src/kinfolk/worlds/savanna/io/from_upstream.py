@@ -8,6 +8,7 @@ from typing import Any
 
 from kinfolk.core.errors import SettingsError, format_suggestion
 from kinfolk.core.settings import validate_settings
+from kinfolk.worlds.savanna.io.trace_format import TraceError
 from kinfolk.worlds.savanna.io.upstream_config import convert_config
 from kinfolk.worlds.savanna.io.variant_config import convert_base
 from kinfolk.worlds.savanna.settings import Savanna
@@ -29,6 +30,7 @@ _SIGNS = {
     "move_energy_cost_factor": "limited_intake",
     "max_energy_gain_per_prey": "limited_intake",
 }
+_GENOME_KEYS = ("founder_genome", "genome_mutation", "trait_bounds")  # unread without genomes
 # Keys without an effect on the rules, and why.
 _IGNORED = {
     "seed": "the seed of an episode is given at reset",
@@ -107,10 +109,16 @@ def from_upstream(config: Mapping[str, Any], rule_set: str | None = None) -> Ups
             f"Give one with all of its module's keys, or name the rules."
         )
     read = _ReadKeys(config)
-    if rule_set in ("seasonal", "donation"):
-        settings = validate_settings(Savanna, convert_base(read))
-    else:
-        settings = convert_config(read, rule_set, None)
+    try:
+        if rule_set in ("seasonal", "donation"):
+            settings = validate_settings(Savanna, convert_base(read))
+        else:
+            settings = convert_config(read, rule_set, None)
+    except (TraceError, KeyError) as error:
+        problem = f"The configuration has no {error}." if isinstance(error, KeyError) else error
+        raise SettingsError(
+            f"{problem} The rules {rule_set} need it: give all keys of the module, or name other rules."
+        ) from error
     ignored = {key: _explain(key, rule_set, config) for key in config if key not in read.read}
     return UpstreamSettings(settings, rule_set, ignored)
 
@@ -126,6 +134,8 @@ def _explain(key: str, rule_set: str, config: Mapping[str, Any]) -> str:
     for start, reason in _IGNORED.items():
         if key.startswith(start):
             return reason
+    if key in _GENOME_KEYS and rule_set == "metabolic_rate":
+        return "genomes are off"
     if key.endswith("_min") or key in ("genome_enabled",):
         return "this module does not read it"
     hint = format_suggestion(key, [known for known in (*_SIGNS, *config) if known != key])

@@ -122,7 +122,7 @@ class PublishedDraws:
         if self._genome is None:
             return pool[parent]
         template = parent
-        if self._genome["genome_neutral_drift_control"]:
+        if self._genome.get("genome_neutral_drift_control", False):
             template = int(self._generator.integers(len(pool)))
         child = pool[template].copy()
         mutation = self._genome["genome_mutation"]

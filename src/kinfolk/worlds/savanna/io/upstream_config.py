@@ -93,7 +93,7 @@ def convert_config(config: Mapping[str, Any], rule_set: str, n_rows: int | None)
         return validate_settings(Savanna, settings | convert_metabolic_rate(config))
     for key in _UNCHANGED_KEYS:
         if key not in config:
-            raise TraceError(f"The trace's config has no '{key}'.")
+            raise TraceError(f"The configuration has no '{key}'.")
         settings[key] = parse_number(config[key])
     for species in ("predator", "prey"):
         key = f"reproduction_reward_{species}"

@@ -31,7 +31,7 @@ def _take(config: Mapping[str, Any], keys: tuple[str, ...]) -> dict[str, Any]:
     """Return the values of `keys`, or raise TraceError for a missing one."""
     for key in keys:
         if key not in config:
-            raise TraceError(f"The trace's config has no '{key}'.")
+            raise TraceError(f"The configuration has no '{key}'.")
     return {key: parse_number(config[key]) for key in keys}
 
 
@@ -75,6 +75,8 @@ def convert_stag_hunt(config: Mapping[str, Any], rule_set: str) -> dict[str, Any
     bites = _read_prey_table(config, ("bite_size_prey",), _UNLIMITED)
     if isinstance(bites, Mapping):
         bites = {name: max(0.0, bite) for name, bite in bites.items()}
+    else:
+        bites = max(0.0, bites)
     start = _read_prey_table(config, ("initial_energy_prey",), 0.0)
     if isinstance(start, Mapping):  # a type without founders needs no energy
         start = {t: e if e or config[f"n_initial_active_{t}"] else 1.0 for t, e in start.items()}

@@ -157,11 +157,11 @@ def observe_plane_rows(
         first: First entry of `rows`.
         last: End of the range, exclusive.
     """
-    n_rows = visible.uid.shape[1]
+    n_rows, shown = visible.uid.shape[1], visible.visible_energy.reshape(-1)
     for i in range(first, last):
         w, row, n_words = rows[i] // n_rows, rows[i] % n_rows, 0
         is_dead = visible.terminated[w, row]
         if visible.uid[w, row] >= 0 and not (tables.zero_view and is_dead):
             start = i * words.shape[1]
-            n_words = write_agent_planes(visible, tables, w, row, is_dead, floats, start)
+            n_words = write_agent_planes(visible, shown, tables, w, row, is_dead, floats, start)
         clear_row(words, i, n_words)

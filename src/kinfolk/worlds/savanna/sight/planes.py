@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from kinfolk.core.arrays import Bools, Ints
-from kinfolk.core.jit import allocation_free_kernel, inline
+from kinfolk.core.jit import allocation_free_kernel, inline, inline_always
 from kinfolk.worlds.savanna.codes import PREDATOR, PREY
 from kinfolk.worlds.savanna.sight.copying import copy_line
 from kinfolk.worlds.savanna.spec import ObservationTables
@@ -116,7 +116,7 @@ def find_center(
     return x, y
 
 
-@inline
+@inline_always
 def write_planes(
     shown: Plane,
     tables: ObservationTables,
@@ -173,9 +173,10 @@ def write_planes(
     return int((n_planes + 1) * area)
 
 
-@inline
+@inline_always
 def write_agent_planes(
     visible: VisibleArrays,
+    shown: Plane,
     tables: ObservationTables,
     w: int,
     row: int,
@@ -187,6 +188,7 @@ def write_agent_planes(
 
     Args:
         visible: Arrays of the state, read.
+        shown: `visible.visible_energy`, flat.
         tables: Walls, visibility patterns and windows.
         w: World.
         row: Row of the agent.
@@ -197,7 +199,6 @@ def write_agent_planes(
     Returns:
         How many numbers were written.
     """
-    shown = visible.visible_energy.reshape(-1)
     offset = w * tables.plane_order.shape[0] * tables.size * tables.size
     k = PREDATOR if visible.group[w, row] < tables.n_types else PREY
     x, y = find_center(visible, tables, w, k, row)
@@ -209,7 +210,7 @@ def write_agent_planes(
     return n_words
 
 
-@inline
+@inline_always
 def write_plane_windows(
     visible: VisibleArrays,
     tables: ObservationTables,
@@ -232,13 +233,13 @@ def write_plane_windows(
         first: First entry of `written.rows`.
         last: End of the range, exclusive.
     """
-    n_rows, width = visible.uid.shape[1], words.shape[1]
+    n_rows, width, shown = visible.uid.shape[1], words.shape[1], visible.visible_energy.reshape(-1)
     n_living = written.n_rows[w] - visible.n_ended[w]
     for entry in range(first, last):
         row, n_words, is_dead = written.rows[w, entry], 0, entry >= n_living
         if not (is_dead and tables.zero_view):
             start = (w * n_rows + row) * width
-            n_words = write_agent_planes(visible, tables, w, row, is_dead, floats, start)
+            n_words = write_agent_planes(visible, shown, tables, w, row, is_dead, floats, start)
         clear_row(words, w * n_rows + row, n_words)
 
 

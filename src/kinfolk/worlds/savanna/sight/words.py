@@ -23,6 +23,8 @@ from kinfolk.worlds.savanna.sight.planes import (
 from kinfolk.worlds.savanna.spec import ObservationTables
 from kinfolk.worlds.savanna.step.context import LOOKAHEAD, StepPart, get_slice
 
+_ROWS_AHEAD = 3  # how many agents before its turn a row of the buffer is loaded, for writing
+_LINE_WORDS = 16  # words of a cache line
 _LARGEST = np.float32(spec.MAX_CODE)
 _CODES = np.float32(spec.CODES_PER_ENERGY)  # a power of two: products of float32 are exact
 
@@ -219,6 +221,10 @@ def write_windows(
         row, n_words = written.rows[w, entry], 0
         if tables.exceeds_cache and entry + LOOKAHEAD < last:
             prefetch_window(visible, tables, w, written.rows[w, entry + LOOKAHEAD], work)
+        if entry + _ROWS_AHEAD < last:
+            start = (w * n_rows + np.int64(written.rows[w, entry + _ROWS_AHEAD])) * words.shape[1]
+            for i in range(0, words.shape[1], _LINE_WORDS):
+                prefetch(words, start + i)
         if entry < n_living or not tables.zero_view:
             k = PREDATOR if visible.group[w, row] < tables.n_types else PREY
             x, y = find_center(visible, tables, w, k, row)
