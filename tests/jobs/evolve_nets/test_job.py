@@ -10,10 +10,10 @@ from kinfolk.core.settings import validate_settings
 from kinfolk.engines.base import LocalEngine
 from kinfolk.engines.processes import ProcessEngine
 from kinfolk.jobs.evaluate import Evaluate, evaluate
-from kinfolk.jobs.evolve_nets.family import family_from_events, inheritance_columns
 from kinfolk.jobs.evolve_nets.job import evolve_nets
 from kinfolk.jobs.evolve_nets.settings import EvolveNets
 from kinfolk.lineage.family import to_csv, to_newick
+from kinfolk.lineage.net_family import family_from_events, inheritance_columns
 from kinfolk.policies.resolve import resolve
 from kinfolk.store.run import create_run
 from kinfolk.store.run_job import run_and_store
