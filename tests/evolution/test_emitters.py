@@ -77,6 +77,9 @@ def test_thresholds_of_annealing_keep_bad_members_from_the_emitters_archive():
     play(search, pop, 3)
     assert len(search._emitter_archive) == 0
     assert search.archive.num_elites > 0
+    other = make_search("annealing", population(), min_fitness=1.0)
+    other.load_state_dict(search.state_dict())
+    assert other.archive.num_elites == search.archive.num_elites
 
 
 def test_nets_of_many_parameters_have_a_separable_covariance():

@@ -201,6 +201,12 @@ def test_settings_that_do_not_fit_are_refused(given, sentence):
     assert str(caught.value) == sentence
 
 
+def test_a_search_is_named_by_its_algorithm_or_its_emitters():
+    given = {"archive": "ticks=0..9", "emitter": "random-direction"}
+    assert validate_settings(EvolveNets, given).search_name == "random-direction emitters"
+    assert validate_settings(EvolveNets, {}).search_name == "snes"
+
+
 @pytest.mark.parametrize("population", [3, 7])
 @pytest.mark.parametrize("task", ["gym:CartPole-v1", "gym:Pendulum-v1", "gym:FrozenLake-v1"])
 def test_odd_sizes_and_other_spaces_work(task, population):

@@ -154,16 +154,14 @@ class EmitterSearch(Searcher):
     def load_state_dict(self, state: OptimizerState) -> None:
         """Restore the archives and the state of each emitter."""
         grid, index = self._emitter_archive, state.arrays[f"{_ARCHIVE}index"]
-        if len(index):
-            own = {
-                n: a for n, a in state.arrays.items() if not n.startswith((_ARCHIVE, "emitters."))
-            }
-            self.archive.load_arrays(own)
-            names = [name for name in grid.field_list if name != "index"]
-            # One by one in the order in which they were filled: pyribs draws elites by that order.
-            for row in range(len(index)):
-                one = slice(row, row + 1)
-                grid._store.add(index[one], {n: state.arrays[f"{_ARCHIVE}{n}"][one] for n in names})
+        prefixes = (_ARCHIVE, "emitters.")
+        elites = {n: a for n, a in state.arrays.items() if not n.startswith(prefixes)}
+        if elites:
+            self.archive.load_arrays(elites)
+        fields = {n: state.arrays[f"{_ARCHIVE}{n}"] for n in grid.field_list if n != "index"}
+        # One by one in the order in which they were filled: pyribs draws elites by that order.
+        for i in range(len(index)):
+            grid._store.add(index[i : i + 1], {n: a[i : i + 1] for n, a in fields.items()})
         grid._rng.bit_generator.state = state.values["rng"]
         for number, emitter in enumerate(self._emitters):
             emitter._itrs, emitter._restarts = state.values[f"emitters.{number}"]

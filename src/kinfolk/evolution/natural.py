@@ -79,7 +79,8 @@ class NaturalStrategy:
 
     def _scale(self, noise: AnyArray) -> Floats:
         """Return the members that noise stands for, in single precision."""
-        center, steps = self.center.astype(np.float32), noise * np.float32(self.deviation)
+        center: AnyArray = self.center.astype(np.float32)
+        steps: Any = noise * np.float32(self.deviation)
         if not self.is_mirrored:
             steps += center
             return steps

@@ -299,6 +299,11 @@ class EvolveNets(Settings):
         return "snes" if has_one_agent and not needs_ga and not any(only_ga) else "ga"
 
     @property
+    def search_name(self) -> str:
+        """What makes the next generation: the algorithm, or the kind of emitters."""
+        return self.search_algorithm if self.emitter is None else f"{self.emitter} emitters"
+
+    @property
     def is_default_search(self) -> bool:
         """Whether no algorithm was chosen and `snes` is the default one."""
         return self.algorithm is None and self.search_algorithm == "snes"
