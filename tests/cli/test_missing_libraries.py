@@ -27,8 +27,8 @@ COMMANDS = {
         ("A neural policy needs", "torch", "pip install 'kinfolk[train]'"),
     "-q evolve nets --imitate kin://cartpole --generations 1 --population 4":
         ("Imitation by feedforward or recurrent nets needs", "torch", "pip install 'kinfolk[train]'"),
-    "-q evolve nets --algorithm openai-es":
-        ("The strategy openai-es needs", "ribs", "pip install 'kinfolk[qd]'"),
+    "-q evolve nets --algorithm lm-ma":
+        ("The strategy lm-ma needs", "ribs", "pip install 'kinfolk[qd]'"),
     "-q evolve nets --archive steps=0..500":
         ("A MAP-Elites archive needs", "ribs", "pip install 'kinfolk[qd]'"),
 }  # fmt: skip

@@ -180,6 +180,18 @@ def test_bad_input_gets_a_sentence(given, error, sentence):
     ({"elites": 64}, "EvolveNets.elites must be fewer than the 64 members, not 64."),
     ({"algorithm": "newton"}, "EvolveNets.algorithm must be 'ga', 'cma', 'sep-cma', 'openai-es', "
                                   "'lm-ma', 'pgpe', 'snes' or 'xnes', not 'newton'."),
+    ({"emitter": "improvement"},
+     "Emitters fill an archive: give one, as NAME=LOW..HIGH[xCELLS][,...]."),
+    ({"emitter": "improvement", "archive": "ticks=0..9", "net": "dynamic"},
+     "Dynamic nets have no fixed set of parameters, which emitters need. "
+     "Use feedforward or recurrent nets, or leave out emitter."),
+    ({"emitter": "improvement", "archive": "ticks=0..9", "population": 10},
+     "Emitters have the same number of members, at least 2, not 10 members among 4 emitters."),
+    ({"emitter": "improvement", "archive": "ticks=0..9", "normalize": True},
+     "Emitters draw weights only: leave out normalize and self_adaptive."),
+    ({"emitter": "annealing", "archive": "ticks=0..9"},
+     "Annealing emitters need a min_fitness, and the others have none."),
+    ({"min_fitness": 1.0}, "Only annealing emitters have a min_fitness: leave it out."),
     ({"head": "argmin"},
      "EvolveNets.head must be one of argmax, softmax_sample, tanh, raw, not 'argmin'."),
 ])  # fmt: skip
@@ -187,6 +199,12 @@ def test_settings_that_do_not_fit_are_refused(given, sentence):
     with pytest.raises(SettingsError) as caught:
         validate_settings(EvolveNets, given)
     assert str(caught.value) == sentence
+
+
+def test_a_search_is_named_by_its_algorithm_or_its_emitters():
+    given = {"archive": "ticks=0..9", "emitter": "random-direction"}
+    assert validate_settings(EvolveNets, given).search_name == "random-direction emitters"
+    assert validate_settings(EvolveNets, {}).search_name == "snes"
 
 
 @pytest.mark.parametrize("population", [3, 7])

@@ -11,6 +11,7 @@ import { handlePointer } from "./map/pointer";
 import { clearSprites } from "./map/sprites";
 import { Player, ReplayView } from "./player";
 import { RunList } from "./run_list";
+import { NetTree } from "./panels/net_tree";
 import { SidePanel } from "./side_panel";
 import { Transport } from "./transport";
 
@@ -25,6 +26,7 @@ export class Page {
   navigating = false; // on the way to what the address says
   private source = findSource();
   private transport = new Transport(this.player);
+  private nets = new NetTree();
   private side = new SidePanel(this.player, (push) => this.remember(push));
   private list = new RunList((run, replay, other) => this.navigate({ run, replay, other: other?.[0], otherReplay: other?.[1] }));
   private maps = h("div.maps");
@@ -136,11 +138,11 @@ export class Page {
     this.problem.hidden = false;
   }
 
-  /** Show a run without replays: its metrics, results, failures and roles. */
+  /** Show a run without replays: its metrics, results, failures, roles and family of nets. */
   private async showRun(name: string): Promise<void> {
     this.close();
     this.breadcrumbs.replaceChildren(h("span", {}, name));
-    this.body.replaceChildren(h("main.run-page", {}, this.side.run.element, this.side.roles.element));
+    this.body.replaceChildren(h("main.run-page", {}, this.side.run.element, this.side.roles.element, this.nets.element));
     await this.refreshRun(name, null);
     this.followRun(name, "");
   }
@@ -189,14 +191,16 @@ export class Page {
       if (visit === this.visit) this.showProblem(error);
       return fallback;
     });
-    const [metrics, results, failures, roles] = await Promise.all([
+    const [metrics, results, failures, roles, family] = await Promise.all([
       orProblem(this.source.metrics(name), {}),
       JOBS_WITH_RESULTS.includes(run?.job ?? "") ? orProblem(this.source.results(name), null) : null,
       JOBS_WITH_FAILURES.includes(run?.job ?? "") ? orProblem(this.source.failures(name), null) : null,
       run?.roles ? orProblem(this.source.roles(name), null) : null,
+      run?.job === "evolve_nets" ? orProblem(this.source.family(name), null) : null,
     ]);
     if (visit !== this.visit) return;
     side.run.show({ metrics, results, failures, head: replay?.head ?? null, result: replay?.result ?? null, settings: run?.settings ?? replay?.head });
+    this.nets.show(family);
     try {
       side.roles.show(roles);
     } catch (error) {

@@ -223,6 +223,9 @@ class EvolveNetsArguments(TypedDict, total=False):
     adversarial: str | None
     target_episodes: int
     archive: str | Sequence[ArchiveAxis | Mapping[str, Any]]
+    emitter: Literal["improvement", "random-direction", "optimizing", "annealing"] | None
+    n_emitters: int
+    min_fitness: float | None
     novelty: Sequence[str]
     held_out_episodes: int
     held_out_every: int | None

@@ -1,6 +1,7 @@
 """Natural evolution strategies: SNES, xNES and PGPE; numpy libraries with ask and tell have none.
 
-Draws are of single precision, as half of a generation of thousands of parameters is their drawing.
+Draws and members are of single precision, as nets are: most of a generation of thousands of parameters
+is their drawing. Updates are of double precision.
 """
 
 from __future__ import annotations
@@ -61,18 +62,36 @@ class NaturalStrategy:
         self._noise = self._draw()
         return self._scale(self._noise)
 
+    @property
+    def is_mirrored(self) -> bool:
+        """Whether members are drawn in pairs: the second half mirrors the first at the centre."""
+        return False
+
+    @property
+    def deviation(self) -> Any:
+        """Standard deviation of all parameters, or of each."""
+        raise NotImplementedError
+
     def _draw(self) -> AnyArray:
-        """Draw the noise of a population from N(0, 1), float32."""
-        shape = (self.members, len(self.center))
-        return self._generator.standard_normal(shape, dtype=np.float32)
+        """Draw noise from N(0, 1), float32: one row per member, or per mirrored pair."""
+        rows = self.members // 2 if self.is_mirrored else self.members
+        return self._generator.standard_normal((rows, len(self.center)), dtype=np.float32)
 
     def _scale(self, noise: AnyArray) -> Floats:
-        """Return the members that noise stands for."""
-        raise NotImplementedError
+        """Return the members that noise stands for, in single precision."""
+        center: AnyArray = self.center.astype(np.float32)
+        steps: Any = noise * np.float32(self.deviation)
+        if not self.is_mirrored:
+            steps += center
+            return steps
+        members: Floats = np.empty((self.members, len(center)), dtype=np.float32)
+        np.add(center, steps, out=members[: len(steps)])
+        np.subtract(center, steps, out=members[len(steps) :])
+        return members
 
     def tell(self, fitness: AnyArray) -> None:
         """Update the distribution by the fitness `[members]` of the last `ask`; higher is better."""
-        if self._noise is None or len(fitness) != len(self._noise):
+        if self._noise is None or len(fitness) != self.members:
             raise ContractError(
                 "tell needs one fitness for each member of the population that ask returned last."
             )
@@ -89,7 +108,17 @@ class NaturalStrategy:
         return OptimizerState(arrays, {"generator": self._generator.bit_generator.state})
 
     def load_state_dict(self, state: OptimizerState) -> None:
-        """Restore the state that `state_dict` returned."""
+        """Restore the state that `state_dict` returned.
+
+        Raises:
+            ContractError: It is of another strategy, or of an earlier version of this one.
+        """
+        missing = [name for name in self.state_names if name not in state.arrays]
+        if missing:
+            raise ContractError(
+                f"The stored state has no {missing[0]}, which {type(self).__name__} needs: it is of "
+                "another strategy or of an earlier version of it. Start a new run."
+            )
         for name in self.state_names:
             setattr(self, name, np.array(state.arrays[name]))
         self._generator.bit_generator.state = state.values["generator"]
@@ -107,10 +136,10 @@ class SNES(NaturalStrategy):
         self.sigma: Floats = np.full(size, float(sigma))
         self._rate = (3 + math.log(size)) / (5 * math.sqrt(size))
 
-    def _scale(self, noise: AnyArray) -> Floats:
-        """Return the centre plus noise times the step sizes."""
-        members: Floats = self.center + self.sigma * noise
-        return members
+    @property
+    def deviation(self) -> Any:
+        """Step size of each parameter."""
+        return self.sigma
 
     def _update(self, fitness: Floats, noise: AnyArray) -> None:
         """Move the centre, and widen or narrow each step size."""
@@ -178,29 +207,15 @@ class PGPE(NaturalStrategy):
         self._max_speed = math.sqrt(size) * sigma / 15
         self._sigma_rate, self._max_change, self._momentum = 0.1, 0.2, 0.9
 
-    def _draw(self) -> AnyArray:
-        """Draw one noise per pair, float32."""
-        shape = (self.members // 2, len(self.center))
-        return self._generator.standard_normal(shape, dtype=np.float32)
+    @property
+    def is_mirrored(self) -> bool:
+        """Members are drawn in pairs."""
+        return True
 
-    def ask(self) -> Floats:
-        """Draw a population: the first half, then its mirror images."""
-        super().ask()
-        return self._scale(np.concatenate([self._noise, -self._noise]))  # type: ignore[operator]
-
-    def _scale(self, noise: AnyArray) -> Floats:
-        """Return the centre plus noise times the step sizes."""
-        members: Floats = self.center + self.sigma * noise
-        return members
-
-    def tell(self, fitness: AnyArray) -> None:
-        """Update the distribution by the fitness `[members]` of the last `ask`; higher is better."""
-        if self._noise is None or len(fitness) != self.members:
-            raise ContractError(
-                "tell needs one fitness for each member of the population that ask returned last."
-            )
-        self._update(check_fitness(fitness), self._noise)
-        self._noise = None
+    @property
+    def deviation(self) -> Any:
+        """Step size of each parameter."""
+        return self.sigma
 
     def _update(self, fitness: Floats, noise: AnyArray) -> None:
         """Follow the likelihood gradient of the centre by ClipUp, and of the step sizes directly."""

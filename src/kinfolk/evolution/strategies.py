@@ -1,14 +1,13 @@
-"""Evolution strategies of other libraries behind one ask-and-tell protocol.
+"""Evolution strategies behind one ask-and-tell protocol.
 
-`cma` and `sep-cma` are those of the package cmaes, `openai-es` and `lm-ma` those of pyribs (extra
-`qd`). With the same seed each draws exactly the populations of the library called directly. `pgpe`,
-`snes` and `xnes` are those of `kinfolk.evolution.natural`.
+`cma` is that of the package cmaes, `lm-ma` that of pyribs (extra `qd`). With the same seed both draw
+exactly the populations of the library called directly. `openai-es` and `sep-cma` are those of
+`kinfolk.evolution.separable`; `pgpe`, `snes` and `xnes` those of `kinfolk.evolution.natural`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from functools import partial
 from typing import Any, Protocol
 
 import numpy as np
@@ -18,6 +17,7 @@ from kinfolk.core.errors import ContractError, UnknownNameError, format_suggesti
 from kinfolk.core.imports import optional_import
 from kinfolk.evolution.natural import PGPE, SNES, XNES
 from kinfolk.evolution.selection import check_fitness, rank_descending
+from kinfolk.evolution.separable import OpenAIES, SepCMA
 from kinfolk.evolution.states import OptimizerState, extract_state, restore_state
 
 STRATEGIES = ("cma", "sep-cma", "openai-es", "lm-ma", "pgpe", "snes", "xnes")
@@ -70,10 +70,10 @@ class _AskTellAdapter:
 
 
 class CmaesStrategy(_AskTellAdapter):
-    """CMA-ES (Hansen 2001) or its separable form (Ros and Hansen 2008), by cmaes.
+    """CMA-ES (Hansen 2001), by cmaes.
 
     Args:
-        optimizer: A `CMA` or `SepCMA` of cmaes.
+        optimizer: A `CMA` of cmaes.
         members: Size of the population.
     """
 
@@ -86,7 +86,7 @@ class CmaesStrategy(_AskTellAdapter):
     @property
     def center(self) -> Floats:
         """Mean of the distribution, `[parameters]`."""
-        return np.array(self.optimizer._mean)  # neither class has a public name for it
+        return np.array(self.optimizer._mean)
 
     def ask(self) -> Floats:
         """Draw a population, member by member."""
@@ -100,13 +100,12 @@ class CmaesStrategy(_AskTellAdapter):
 
 
 class RibsStrategy(_AskTellAdapter):
-    """OpenAI-ES (Salimans et al. 2017) or LM-MA-ES (Loshchilov et al. 2019), by pyribs."""
+    """LM-MA-ES (Loshchilov et al. 2019), by pyribs."""
 
     @property
     def center(self) -> Floats:
         """Mean of the distribution, `[parameters]`."""
-        adam = getattr(self.optimizer, "adam_opt", None)
-        return np.array(self.optimizer.mean if adam is None else adam.theta)
+        return np.array(self.optimizer.mean)
 
     def ask(self) -> Floats:
         """Draw a population of members at once."""
@@ -142,32 +141,17 @@ def make_strategy(
         raise UnknownNameError(f"No strategy is named '{name}'.{hint}")
     require(members >= 2, f"A strategy needs at least 2 members, not {members}.")
     require(sigma > 0, f"A strategy's sigma must be greater than 0, not {sigma}.")
-    # A copy, as SepCMA changes the array it is given.
+    # A copy, as cmaes changes the array it is given.
     return _MAKERS[name](np.array(start, dtype=np.float64), members, sigma, seed, learning_rate)
 
 
-def _make_cmaes(
-    class_name: str, start: Floats, members: int, sigma: float, seed: int, _: float
-) -> EvolutionStrategy:
-    """Make the `CMA` or `SepCMA` of cmaes."""
+def _make_cma(start: Floats, members: int, sigma: float, seed: int, _: float) -> CmaesStrategy:
+    """Make the `CMA` of cmaes."""
     import cmaes
 
     require(len(start) >= 2, f"CMA-ES needs at least 2 parameters, not {len(start)}.")
-    optimizer = getattr(cmaes, class_name)(start, sigma, seed=seed, population_size=members)
+    optimizer = cmaes.CMA(start, sigma, seed=seed, population_size=members)
     return CmaesStrategy(optimizer, members)
-
-
-def _make_openai_es(
-    start: Floats, members: int, sigma: float, seed: int, rate: float
-) -> RibsStrategy:
-    """Make OpenAI-ES of pyribs; with an even number of members it samples mirrored pairs."""
-    with optional_import("The strategy openai-es"):
-        from ribs.emitters.opt import OpenAIEvolutionStrategy
-
-    options = {"seed": seed, "mirror_sampling": members % 2 == 0, "lr": rate}
-    optimizer = OpenAIEvolutionStrategy(sigma, len(start), members, **options)
-    optimizer.reset(start)
-    return RibsStrategy(optimizer, members)
 
 
 def _make_lm_ma(start: Floats, members: int, sigma: float, seed: int, _: float) -> RibsStrategy:
@@ -186,9 +170,9 @@ def _make_lm_ma(start: Floats, members: int, sigma: float, seed: int, _: float) 
 
 
 _MAKERS: Mapping[str, Callable[[Floats, int, float, int, float], EvolutionStrategy]] = {
-    "cma": partial(_make_cmaes, "CMA"),
-    "sep-cma": partial(_make_cmaes, "SepCMA"),
-    "openai-es": _make_openai_es,
+    "cma": _make_cma,
+    "sep-cma": lambda start, members, sigma, seed, _: SepCMA(start, members, sigma, seed),
+    "openai-es": OpenAIES,
     "lm-ma": _make_lm_ma,
     "pgpe": lambda start, members, sigma, seed, _: PGPE(start, members, sigma, seed),
     "snes": lambda start, members, sigma, seed, _: SNES(start, members, sigma, seed),

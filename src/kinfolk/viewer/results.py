@@ -1,4 +1,4 @@
-"""Result tables of comparisons and round robins, and failures of policies, as text for the page."""
+"""Result tables of comparisons and round robins, failures of policies and families of nets, for the page."""
 
 from __future__ import annotations
 
@@ -8,10 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from kinfolk.core.errors import DamagedRunError, UsageError, escape_text
+from kinfolk.core.errors import ContractError, DamagedRunError, UsageError, escape_text
 from kinfolk.evaluation.failures import describe_failure, extract_event, iter_failures
 from kinfolk.evaluation.formatting import describe_comparison, format_interval, format_number
 from kinfolk.evaluation.statistics import win_shares
+from kinfolk.lineage.net_family import family_from_events, inheritance_columns
 
 JOBS_WITH_RESULTS = ("compare", "round_robin")  # whose results are a table and a verdict
 _EMPTY_CELL = "-"  # of a table, where there is no value
@@ -95,6 +96,43 @@ def build_failures(
     others_heading = [heading] if heading else []
     headings = ["policy", *others_heading, "slot", "agent", "episode", "tick", "failure", "where"]
     return {"total": total, "headings": headings, "rows": rows}
+
+
+def build_family(
+    settings: Mapping[str, Any], events: Iterable[Mapping[str, Any]]
+) -> dict[str, Any]:
+    """Return the ancestors of the last generation of an evolution of nets, with what they inherited.
+
+    Args:
+        settings: Settings of the run; `inherit` is read.
+        events: All events of the run as plain values, in their order.
+
+    Returns:
+        `total` (members that ever lived), `generations`, and `members`: the last generation and its
+        ancestors, parents first, each with `uid`, `parents`, `group`, `born` and `died` (generations;
+        null while it lives) and, if known, `fitness`, `inherited` and `inherited_fitness` (text).
+
+    Raises:
+        DamagedRunError: An event lacks a field, or its values are of the wrong kind.
+    """
+    scored = [event for event in events if event.get("kind") == "generation_scored"]
+    try:
+        family = family_from_events(scored)
+        columns = inheritance_columns(scored, settings.get("inherit", ()))
+        kept = {member.uid for member in family if member.destruction_time is None}
+        for member in reversed(list(family)):
+            if member.uid in kept:
+                kept.update(member.parents)
+        members = [
+            {"uid": member.uid, "parents": member.parents, "group": member.group,
+             "born": member.origin_time, "died": member.destruction_time}
+            | {name: column[member.uid] for name, column in columns.items() if member.uid in column}
+            for member in family if member.uid in kept
+        ]  # fmt: skip
+        generations = 1 + max((int(event["step"]) for event in scored), default=-1)
+    except (*_DAMAGE_ERRORS, ContractError) as error:
+        raise _make_damage_error(error) from None
+    return {"total": len(family), "generations": generations, "members": members}
 
 
 def _build_comparison(

@@ -15,7 +15,7 @@ from kinfolk.store.files import as_store_error, parse_json_object, read_text, re
 from kinfolk.store.run import Run, open_run
 from kinfolk.store.run_list import DamagedRun, list_runs
 from kinfolk.viewer.metrics import collect_metrics
-from kinfolk.viewer.results import build_failures, build_results
+from kinfolk.viewer.results import build_failures, build_family, build_results
 
 ROLE_HISTORY_FILE, ROLE_ARCHIVE_FILE = "role_history.json", "archive.json"
 _MAX_OPEN_REPLAYS = 32  # whose record headers are kept in memory
@@ -127,6 +127,18 @@ class RunIndex:
         """Return the failures of policies in a run, as `build_failures` does."""
         stored = self.get_run(run)
         return build_failures(stored.config["job"], stored.config["settings"], stored.events())
+
+    def get_family(self, run: str) -> dict[str, Any]:
+        """Return the family tree of an evolution of nets, as `build_family` does.
+
+        Raises:
+            UsageError: The run is not an evolution of nets.
+        """
+        stored = self.get_run(run)
+        job = stored.config["job"]
+        if job != "evolve_nets":
+            raise UsageError(f"A run of {job} has no family tree of nets.")
+        return build_family(stored.config["settings"], stored.events())
 
     def get_role_history(self, run: str) -> dict[str, Any]:
         """Return the role history of a run as it is stored, with its archive, if it has one.

@@ -75,6 +75,7 @@ def make_app(
         "/api/runs/{run}/metrics": _serve_json(RunIndex.get_metrics),
         "/api/runs/{run}/results": _serve_json(RunIndex.get_results),
         "/api/runs/{run}/failures": _serve_json(RunIndex.get_failures),
+        "/api/runs/{run}/family": _serve_json(RunIndex.get_family),
         "/api/runs/{run}/roles": _serve_json(RunIndex.get_role_history),
         replay: _serve_replay,
         f"{replay}/series": _serve_series,

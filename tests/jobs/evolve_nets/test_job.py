@@ -10,10 +10,10 @@ from kinfolk.core.settings import validate_settings
 from kinfolk.engines.base import LocalEngine
 from kinfolk.engines.processes import ProcessEngine
 from kinfolk.jobs.evaluate import Evaluate, evaluate
-from kinfolk.jobs.evolve_nets.family import family_from_events, inheritance_columns
 from kinfolk.jobs.evolve_nets.job import evolve_nets
 from kinfolk.jobs.evolve_nets.settings import EvolveNets
 from kinfolk.lineage.family import to_csv, to_newick
+from kinfolk.lineage.net_family import family_from_events, inheritance_columns
 from kinfolk.policies.resolve import resolve
 from kinfolk.store.run import create_run
 from kinfolk.store.run_job import run_and_store
@@ -50,6 +50,8 @@ CASES = {
     "openai-es": {"algorithm": "openai-es", "population": 5},
     "a map of behaviours": {"archive": [{"name": "mean:0", "low": -1, "high": 1, "cells": 6},
                                         {"name": "ticks", "low": 0, "high": 60, "cells": 5}]},
+    "emitters": {"emitter": "improvement", "n_emitters": 2, "population": 8, "generations": 4,
+                 "archive": [{"name": "ticks", "low": 0, "high": 60, "cells": 5}]},
     "imitation": {"imitate": "kin://cartpole", "target_episodes": 2, "world_settings": {"max_steps": 20}},
     "adversarial imitation by dynamic nets": {
         "adversarial": "kin://cartpole", "matches": 2, "target_episodes": 3, "net": "dynamic",
@@ -67,8 +69,12 @@ def events(items, kind):
     return [item for item in items if isinstance(item, Event) and item.kind == kind]
 
 
+# pyribs compiles the kernels of its emitters anew in every process.
+PARAMS = [pytest.param(c, marks=[pytest.mark.more] if c == "emitters" else []) for c in CASES]
+
+
 class TestEvolveNets(JobContract):
-    @pytest.fixture(params=list(CASES))
+    @pytest.fixture(params=PARAMS)
     def start(self, request):
         return lambda resume: job(request.param, resume=resume)
 
@@ -80,7 +86,7 @@ def two():
     engine.close()
 
 
-@pytest.mark.parametrize("case", list(CASES))
+@pytest.mark.parametrize("case", PARAMS)
 def test_the_engine_and_the_chunk_have_no_effect(case, two):
     assert event_lines(list(job(case, two, chunk_size=2))) == event_lines(list(job(case)))
 

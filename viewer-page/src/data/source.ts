@@ -15,6 +15,15 @@ export interface Results { title: string; headings: string[]; rows: string[][]; 
 /** Failures of policies: their number, and a table of the first of them. */
 export interface Failures { total: number; headings: string[]; rows: string[][] }
 
+/** A net of an evolution; `died` is null while it lives. The last three are missing where they are unknown. */
+export interface Net {
+  uid: number; parents: number[]; group: string; born: number; died: number | null;
+  fitness?: string; inherited?: string; inherited_fitness?: string;
+}
+
+/** The last generation of nets and its ancestors, parents first, of `total` that ever lived. */
+export interface Family { total: number; generations: number; members: Net[] }
+
 /** A replay that is read record by record. */
 export interface ReplaySource {
   run: string;
@@ -32,6 +41,7 @@ export interface Source {
   results(run: string): Promise<Results | null>;
   failures(run: string): Promise<Failures | null>;
   roles(run: string): Promise<any | null>;
+  family(run: string): Promise<Family | null>;
 }
 
 /** Request a path of the server; an error answer becomes an exception with its message. */
@@ -76,6 +86,7 @@ class ServerSource implements Source {
   async results(run: string): Promise<Results | null> { return (await request(`api/runs/${encode(run)}/results`)).json(); }
   async failures(run: string): Promise<Failures | null> { return (await request(`api/runs/${encode(run)}/failures`)).json(); }
   async roles(run: string): Promise<any | null> { return (await request(`api/runs/${encode(run)}/roles`)).json(); }
+  async family(run: string): Promise<Family | null> { return (await request(`api/runs/${encode(run)}/family`)).json(); }
 }
 
 class EmbeddedReplay implements ReplaySource {
@@ -112,6 +123,7 @@ class EmbeddedSource implements Source {
   async results(run: string): Promise<Results | null> { return this.data.results[run] ?? null; }
   async failures(run: string): Promise<Failures | null> { return this.data.failures[run] ?? null; }
   async roles(run: string): Promise<any | null> { return this.data.roles[run] ?? null; }
+  async family(): Promise<Family | null> { return null; } // pages are exported of replays, and these runs have none
 }
 
 export function findSource(): Source {

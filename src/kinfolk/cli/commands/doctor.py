@@ -18,7 +18,7 @@ _BROWSERS = ("chromium", "chromium-browser", "google-chrome", "chrome")
 # What does not work without it, and what helps; of libraries, `pip install` is added.
 _LOST = {
     "torch": "not installed: no training, no neural policies, no imitation by static nets",
-    "ribs": "not installed: no MAP-Elites archive, no strategies openai-es and lm-ma",
+    "ribs": "not installed: no MAP-Elites archive, no CMA-ME, no strategy lm-ma",
     "ray": "not installed: no --engine ray",
     "pyarrow": "not installed: no export to parquet (csv and json work)",
     "starlette": "not installed: no viewer",

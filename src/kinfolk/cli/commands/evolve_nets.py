@@ -95,7 +95,7 @@ def _print_result(settings: Any, events: Sequence[Mapping[str, Any]]) -> list[st
         title = f"{name}: mean fitness of {len(generations)} generations"
         print_plot(title, [mean - lowest for mean in means])
     print_table(
-        f"{settings.task}: {settings.net} nets by {settings.search_algorithm}, "
+        f"{settings.task}: {settings.net} nets by {settings.search_name}, "
         f"{last['generations']} generations of {settings.population}, {last['steps']:,} ticks",
         ("population", "first mean", "last mean", "best", "best held-out (95 %)", "n", "lineages"),
         rows,

@@ -199,7 +199,7 @@ def _read_net_family(run: Any) -> tuple[Any, int, dict[str, Any]]:
     Returns:
         The tree, the number of the generation after the last, and additional columns for CSV by name.
     """
-    from kinfolk.jobs.evolve_nets.family import family_from_events, inheritance_columns
+    from kinfolk.lineage.net_family import family_from_events, inheritance_columns
 
     events = list(run.events())
     scored = (event["step"] for event in events if event["kind"] == "generation_scored")

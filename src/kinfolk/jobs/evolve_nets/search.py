@@ -7,6 +7,7 @@ import numpy as np
 from kinfolk.core.random import fold_in
 from kinfolk.evolution.archive import MapElitesArchive
 from kinfolk.evolution.base import BasePop
+from kinfolk.evolution.emitters import EmitterSearch
 from kinfolk.evolution.search import (
     GeneticOptions,
     GeneticSearch,
@@ -35,8 +36,13 @@ def make_searcher(settings: EvolveNets, pop: BasePop, key: int) -> Searcher:
     """
     if settings.archive:
         ranges = [(axis.low, axis.high) for axis in settings.archive]
-        archive = MapElitesArchive([axis.cells for axis in settings.archive], ranges)
-        return MapElitesSearch(archive, pop.nets)
+        cells = [axis.cells for axis in settings.archive]
+        if settings.emitter is None:
+            return MapElitesSearch(MapElitesArchive(cells, ranges), pop.nets)
+        return EmitterSearch(
+            settings.emitter, cells, ranges, pop, n_emitters=settings.n_emitters,
+            sigma=settings.step_size, key=key, min_fitness=settings.min_fitness,
+        )  # fmt: skip
     if settings.search_algorithm == "ga":
         options = GeneticOptions(
             settings.selection, settings.tournament_size, settings.elites, settings.crossover,

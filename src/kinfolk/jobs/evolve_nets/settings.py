@@ -106,11 +106,12 @@ class EvolveNets(Settings):
     )
     sigma: float | None = setting(
         None,
-        "Standard deviation of mutations; by default 0.01 for ga, 2 for snes, 0.5 for the others.",
+        "Standard deviation of mutations; by default 0.01 for ga, 2 for snes, 0.5 for the others and "
+        "for emitters.",
         ge=0.0,
     )
     self_adaptive: bool = setting(False, "Evolve a sigma per weight.")
-    learning_rate: float = setting(0.5, "Learning rate of openai-es.", gt=0.0)
+    learning_rate: float = setting(0.3, "Learning rate of openai-es.", gt=0.0)
     selection: Literal["truncation", "tournament"] = setting(
         "truncation", "How parents are selected."
     )
@@ -144,6 +145,14 @@ class EvolveNets(Settings):
     target_episodes: int = setting(8, "Episodes recorded of the imitated policy.", ge=1)
     archive: Annotated[tuple[ArchiveAxis, ...], Flag(metavar=AXES_SYNTAX)] = setting(
         (), "MAP-Elites archive with one or two measures as axes."
+    )
+    emitter: Literal["improvement", "random-direction", "optimizing", "annealing"] | None = setting(
+        None,
+        "Emitters that fill the archive: of CMA-ME, or annealing (CMA-MAE); by default mutation.",
+    )
+    n_emitters: int = setting(4, "Emitters, among which the members are divided.", ge=1)
+    min_fitness: float | None = setting(
+        None, "Fitness at which the thresholds of cells start; annealing needs it."
     )
     novelty: tuple[str, ...] = setting(
         (), "Select for novelty of these measures instead of fitness: ticks, a counter, mean:N."
@@ -231,6 +240,35 @@ class EvolveNets(Settings):
             raise ValueError(problem)
         return self
 
+    @model_validator(mode="after")
+    def _check_emitter(self) -> EvolveNets:
+        """Check that emitters have an archive, nets that they can draw, and members to divide.
+
+        Raises:
+            ValueError: They have not; the message says what to change.
+        """
+        problem = None
+        if self.emitter is None:
+            if self.min_fitness is not None:
+                problem = "Only annealing emitters have a min_fitness: leave it out."
+        elif not self.archive:
+            problem = f"Emitters fill an archive: give one, as {AXES_SYNTAX}."
+        elif self.net == "dynamic":
+            problem = (
+                "Dynamic nets have no fixed set of parameters, which emitters need. "
+                "Use feedforward or recurrent nets, or leave out emitter."
+            )
+        elif self.normalizes or self.self_adaptive:
+            problem = "Emitters draw weights only: leave out normalize and self_adaptive."
+        elif self.population % self.n_emitters or self.population < 2 * self.n_emitters:
+            divided = f"{self.population} members among {self.n_emitters} emitters"
+            problem = f"Emitters have the same number of members, at least 2, not {divided}."
+        elif (self.emitter == "annealing") != (self.min_fitness is not None):
+            problem = "Annealing emitters need a min_fitness, and the others have none."
+        if problem is not None:
+            raise ValueError(problem)
+        return self
+
     @property
     def world_ref(self) -> WorldRef:
         """The world with its preset and rules."""
@@ -246,6 +284,8 @@ class EvolveNets(Settings):
         """`sigma`, or the algorithm's default step size if it is None."""
         if self.sigma is not None:
             return self.sigma
+        if self.emitter is not None:
+            return 0.5
         return {"ga": 0.01, "snes": 2.0}.get(self.search_algorithm, 0.5)
 
     @property
@@ -257,6 +297,11 @@ class EvolveNets(Settings):
         only_ga = (self.inherit, self.elites, self.archive, self.novelty, self.crossover)
         has_one_agent = self.task.startswith(_GYM_PREFIX)
         return "snes" if has_one_agent and not needs_ga and not any(only_ga) else "ga"
+
+    @property
+    def search_name(self) -> str:
+        """What makes the next generation: the algorithm, or the kind of emitters."""
+        return self.search_algorithm if self.emitter is None else f"{self.emitter} emitters"
 
     @property
     def is_default_search(self) -> bool:
