@@ -34,6 +34,7 @@ from kinfolk.cli.commands.pictures import plot
 from kinfolk.cli.commands.play import explain, play
 from kinfolk.cli.commands.replay_trace import replay_trace
 from kinfolk.cli.commands.runs import capsule, rerun, runs, verify
+from kinfolk.cli.commands.scenarios import scenarios
 from kinfolk.cli.commands.sweep import sweep
 from kinfolk.cli.commands.tournament import tournament
 from kinfolk.cli.commands.train import train_command
@@ -61,7 +62,7 @@ app.command(cls=settings_command("compare"))(compare)
 app.command(cls=settings_command("tournament", engine="processes"))(tournament)
 app.command(cls=settings_command("crossplay", engine="processes"))(crossplay)
 app.command("train", cls=settings_command("train"))(train_command)
-for listing in (worlds, policies, behaviors, metrics):
+for listing in (worlds, scenarios, policies, behaviors, metrics):
     app.command()(listing)
 app.command(cls=settings_command("explain", "config", "json"))(explain)
 for plain_command in (runs, plot, rerun, capsule, verify, settings, bench, doctor, presets):

@@ -9,6 +9,12 @@ import typer
 
 from kinfolk import jobs
 from kinfolk.cli import output
+from kinfolk.cli.commands.scenarios import (
+    ScenarioFileOption,
+    ScenarioOption,
+    eval_scenarios,
+    is_scenario_run,
+)
 from kinfolk.cli.evaluation_runs import (
     ParallelPolicyOption,
     apply_parallel_policy,
@@ -30,11 +36,19 @@ def eval_command(
     context: typer.Context,
     parallel_policy: ParallelPolicyOption = False,
     plot: Annotated[bool, typer.Option("--plot", help="Plot the first episode.")] = False,
+    scenario: ScenarioOption = None,
+    scenario_file: ScenarioFileOption = None,
 ) -> None:
-    """Play episodes with a team of policies and report how each slot did."""
+    """Play episodes with a team of policies and report how each slot did.
+
+    With --scenario, a slot is named after what its policy plays: a group, a world, or all.
+    """
     call = job_call(context)
-    engine = call.make_engine()
     apply_parallel_policy(call, parallel_policy)
+    if scenario or is_scenario_run(call.resume):
+        eval_scenarios(call, scenario or (), scenario_file)
+        return
+    engine = call.make_engine()
     with output.stdout_for_document(call.json):
         run, settings = call.open_run(
             "evaluate", jobs.Evaluate, _check, lambda settings: digest_policies([settings])

@@ -65,7 +65,7 @@ FIGURE_KINDS = {
         draw_run_curves,
     ),
     "estimates": FigureKind(
-        ("evaluate", "compare", "round_robin", "evolve_roles", "sweep"),
+        ("evaluate", "scenarios", "compare", "round_robin", "evolve_roles", "sweep"),
         "means with intervals",
         draw_run_estimates,
     ),
@@ -84,6 +84,7 @@ FIGURE_KINDS = {
 }
 _DEFAULT_KINDS = {
     "evaluate": "estimates",
+    "scenarios": "estimates",
     "compare": "estimates",
     "round_robin": "payoffs",
     "sweep": "estimates",
