@@ -110,7 +110,9 @@ def test_answers_match_requests_even_if_processing_order_varies(zoo):
     expected = run_evaluation(evaluation_task(ref, sound, 5, range(1), isolation=isolation))
     assert played.episodes == expected.episodes
     # A host that is kept waiting for 50 ms reads stale and current answers of an agent at once.
-    assert 0 < played.observed.slots["all"].stale_replies <= 5 * 5, "five stale answers of each agent"
+    assert 0 < played.observed.slots["all"].stale_replies <= 5 * 5, (
+        "five stale answers of each agent"
+    )
 
 
 # Systems design: lifecycle

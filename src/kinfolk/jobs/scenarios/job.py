@@ -57,7 +57,7 @@ class ScenariosEvaluated(Event):
     kind: ClassVar[str] = "scenarios_evaluated"
     scenarios: list[ScenarioScore]
     means: dict[str, Estimate | None]  # of scores: `all`, `development`, `held-out` and by world
-    skipped: list[str]  # scenarios that no policy plays
+    skipped: dict[str, str]  # why scenarios are left out, by name
     failures: int  # of the focal policies
     first_failure: dict[str, Any] | None  # fields of `Failure`, and `scenario`
     notes: list[str]
@@ -143,7 +143,8 @@ def summarize_scenarios(
     notes = []
     if plan.skipped:
         notes.append(
-            f"{len(plan.skipped)} scenarios are left out, because no policy plays their focal agents."
+            f"{len(plan.skipped)} of the chosen scenarios are left out, such as "
+            f"{next(iter(plan.skipped))}: {next(iter(plan.skipped.values())).removesuffix('.')}."
         )
     without = [row.name for row in rows if row.score is None]
     if without:

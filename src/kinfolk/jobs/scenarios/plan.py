@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from kinfolk.core.errors import KinfolkError, SettingsError, format_suggestion, require
+from kinfolk.core.spaces import WorldSpec
 from kinfolk.evaluation.rollout import Isolation, SlotTimings, evaluation_task
 from kinfolk.isolation.failures import IsolationSettings
 from kinfolk.isolation.worker_pool import is_preloadable
@@ -41,12 +42,13 @@ class ScenarioPlan:
 
     Attributes:
         planned: The scenarios to play.
-        skipped: Names of scenarios whose focal agents no policy plays.
+        skipped: Why scenarios are left out, by name: no policy plays their focal agents, or it was made
+            for another layout of observations and the scenario was not asked for by name.
         settings: Settings of the evaluation.
     """
 
     planned: list[PlannedScenario]
-    skipped: list[str]
+    skipped: dict[str, str]
     settings: EvaluateScenarios
 
     def tasks(self) -> Iterator[tuple[PlannedScenario, RolloutTask[SlotTimings]]]:
@@ -83,23 +85,45 @@ def plan_scenarios(settings: EvaluateScenarios) -> ScenarioPlan:
         for key in dict.fromkeys(keys.values())
         if key is not None
     }
-    planned = []
+    planned, skipped = list[PlannedScenario](), dict[str, str]()
     for name, scenario in chosen.items():
         key = keys[name]
         if key is None:
+            skipped[name] = "no policy plays its focal agents"
             continue
         policies = {FOCAL: focal[key], **{n: background(n) for n in scenario.backgrounds}}
         slot_map, spec = assign_scenario_rows(name, scenario), scenario.world_ref.spec
-        for slot, resolved in policies.items():
-            if slot == FOCAL and not (is_trusted or is_preloadable(resolved)):
-                continue  # a stranger's policy is not loaded into this process
+        for background_name in scenario.backgrounds:
+            _build(policies[background_name], spec, f"Background '{background_name}'", name)
+        if is_trusted or is_preloadable(focal[key]):  # others are not loaded into this process
             try:
-                build_policy(resolved, spec).close()
-            except KinfolkError as error:
-                who = f"Policy '{key}'" if slot == FOCAL else f"Background '{slot}'"
-                raise SettingsError(f"{who} cannot play scenario '{name}': {error}") from error
+                _build(focal[key], spec, f"Policy '{key}'", name)
+            except SettingsError as error:
+                if name in settings.scenarios:
+                    raise
+                skipped[name] = str(error)
+                continue
         planned.append(PlannedScenario(name, scenario, slot_map, policies))
-    return ScenarioPlan(planned, [name for name, key in keys.items() if key is None], settings)
+    require(bool(planned), next(iter(skipped.values()), ""))
+    return ScenarioPlan(planned, skipped, settings)
+
+
+def _build(resolved: ResolvedPolicy, spec: WorldSpec, who: str, scenario: str) -> None:
+    """Build a policy once, to check that it can play a scenario.
+
+    Args:
+        resolved: The policy.
+        spec: Spec of the scenario's world.
+        who: The policy in words, for the message.
+        scenario: Name of the scenario.
+
+    Raises:
+        SettingsError: It cannot.
+    """
+    try:
+        build_policy(resolved, spec).close()
+    except KinfolkError as error:
+        raise SettingsError(f"{who} cannot play scenario '{scenario}': {error}") from error
 
 
 def _check_keys(
