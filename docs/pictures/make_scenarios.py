@@ -5,7 +5,7 @@
 
 `write` writes src/kinfolk/scenario_table/bounds.json, docs/pictures/scenarios.csv and scenarios.svg. Bounds are
 measured on other seeds than those that `kinfolk eval --scenario` plays: the floor is the mean of random
-agents, the ceiling that of the best baseline.
+agents, or of the worst baseline where random agents are best, the ceiling that of the best baseline.
 """
 
 import json
@@ -86,8 +86,15 @@ def write_bounds(runs: Path) -> None:
     bounds = {}
     for name, by_baseline in means.items():
         best = max(by_baseline, key=lambda baseline: by_baseline[baseline])
-        floor, ceiling = round(by_baseline["random"], 6), round(by_baseline[best], 6)
-        bounds[name] = {"floor": floor, "ceiling": ceiling, "ceiling_of": best}
+        worst = min(by_baseline, key=lambda baseline: by_baseline[baseline])
+        floor_of = worst if best == "random" else "random"
+        floor, ceiling = round(by_baseline[floor_of], 6), round(by_baseline[best], 6)
+        bounds[name] = {
+            "floor": floor,
+            "floor_of": floor_of,
+            "ceiling": ceiling,
+            "ceiling_of": best,
+        }
     BOUNDS_FILE.write_text(json.dumps(bounds, indent=1) + "\n")
 
 

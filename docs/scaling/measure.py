@@ -74,7 +74,7 @@ def main() -> None:
     """Start a cluster, measure, and write the constants."""
     start = time.perf_counter()
     quick = {"health_check_initial_delay_ms": 0, "health_check_period_ms": 500,
-             "health_check_failure_threshold": 2}  # fmt: skip
+             "health_check_failure_threshold": 10}  # fmt: skip
     options = {"num_cpus": 1, "include_dashboard": False, "object_store_memory": 200 * 2**20,
                "_system_config": quick}  # fmt: skip
     cluster = Cluster(initialize_head=True, head_node_args=options)

@@ -25,7 +25,7 @@ class FailingPolicy(NoopPolicy):
         return {"n_actions": MemoryField((), "int64")}
 
     def act_async(self, observations: Bytes, batch: AgentBatch, memory: Memory, keys: Ints) -> None:
-        """Do nothing, or raise."""
+        """Do nothing, or raise if an agent has acted often enough."""
         memory["n_actions"][batch.memory_index] += 1
         if (memory["n_actions"][batch.memory_index] > self._after).any():
             raise RuntimeError(f"This policy fails after {self._after} actions of an agent.")

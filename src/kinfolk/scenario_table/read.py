@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -112,7 +111,7 @@ def read_scenarios(path: Path | None = None) -> ScenarioTable:
 @cache
 def _read_shipped() -> ScenarioTable:
     """Read the scenarios of this package, with their measured floors and ceilings."""
-    bounds = json.loads(BOUNDS_FILE.read_text()) if BOUNDS_FILE.exists() else {}
+    bounds = read_settings_file(BOUNDS_FILE)
     limits = {
         name: {"floor": entry["floor"], "ceiling": entry["ceiling"]}
         for name, entry in bounds.items()
@@ -123,7 +122,7 @@ def _read_shipped() -> ScenarioTable:
 def _read_table(
     path: Path, bounds: Mapping[str, Mapping[str, float]], known: Mapping[str, Background]
 ) -> ScenarioTable:
-    """Read a table.
+    """Read a table and check that its entries fit together.
 
     Args:
         path: The file.

@@ -9,12 +9,6 @@ import typer
 
 from kinfolk import jobs
 from kinfolk.cli import output
-from kinfolk.cli.commands.scenarios import (
-    ScenarioFileOption,
-    ScenarioOption,
-    eval_scenarios,
-    is_scenario_run,
-)
 from kinfolk.cli.evaluation_runs import (
     ParallelPolicyOption,
     apply_parallel_policy,
@@ -29,6 +23,12 @@ from kinfolk.cli.evaluation_runs import (
     run_with_progress,
 )
 from kinfolk.cli.flags import job_call
+from kinfolk.cli.scenarios import (
+    ScenarioFileOption,
+    ScenarioOption,
+    eval_scenarios,
+    is_scenario_run,
+)
 from kinfolk.evaluation.formatting import format_estimate, format_estimate_1dp, format_sample_size
 
 

@@ -18,7 +18,15 @@ from kinfolk.core.errors import UsageError
 from kinfolk.evaluation.formatting import format_estimate
 
 JOB = "scenarios"  # in a run's folder
-_OWN = ("world", "preset", "world_settings", "seed", "agent_slot_map", "world_slot_maps", "replays")
+_SCENARIO_SETTINGS = (
+    "world",
+    "preset",
+    "world_settings",
+    "seed",
+    "agent_slot_map",
+    "world_slot_maps",
+    "replays",
+)
 
 
 def complete_scenario(incomplete: str) -> list[tuple[str, str]]:
@@ -130,9 +138,9 @@ def _take_scenario_flags(call: JobCall, names: Sequence[str], file: Path | None)
     Raises:
         UsageError: A setting is given that scenarios have themselves.
     """
-    own = [name for name in _OWN if name in call.flags]
-    if own:
-        given = " and ".join(name.replace("_", " ") for name in own)
+    refused = [name for name in _SCENARIO_SETTINGS if name in call.flags]
+    if refused:
+        given = " and ".join(name.replace("_", " ") for name in refused)
         raise UsageError(
             f"A scenario has its own {given}. Leave them out, or write a scenario of your own for "
             "--scenario-file."
