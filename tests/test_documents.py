@@ -14,7 +14,7 @@ PYTHON_BLOCK = re.compile(r"```python\n(.*?)```", re.S)
 
 PAGES = [
     "README.md", "CONTRIBUTING.md", "docs/roles.md", "docs/neuroevolution.md", "docs/evaluation.md",
-    "docs/competitions.md", "docs/savanna.md",
+    "docs/competitions.md", "docs/generalisation.md", "docs/savanna.md",
 ]  # fmt: skip
 
 

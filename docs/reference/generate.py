@@ -27,6 +27,7 @@ FUNCTIONS: dict[str, Any] = {
     "compare": kf.compare,
     "tournament": kf.tournament,
     "crossplay": kf.crossplay,
+    "scenarios": kf.evaluate_scenarios,
     "train": kf.train,
     "evolve-roles": kf.evolve_roles,
     "evolve-nets": kf.evolve_nets,

@@ -126,6 +126,34 @@ class CrossPlayArguments(TypedDict, total=False):
     record_every: int
     isolate: Literal["none", "slot", "agent"]
 
+class EvaluateScenariosArguments(TypedDict, total=False):
+    """Arguments that are fields of `EvaluateScenarios`."""
+
+    step_timeout: float
+    episode_timeout: float | None
+    match_timeout: float | None
+    start_timeout: float
+    on_failure: Literal["noop", "restart", "abort"]
+    max_restarts: int
+    max_processes: int
+    memory_limit: int | None
+    cpu_limit: float | None
+    step_cpu_limit: float | None
+    episode_cpu_limit: float | None
+    match_cpu_limit: float | None
+    strict: bool
+    sandbox: bool
+    sandbox_read: Sequence[str]
+    process_limit: int
+    file_size_limit: int
+    disk_limit: int
+    scenarios: Sequence[str]
+    scenario_file: str | None
+    episodes: int
+    chunk_size: int
+    seed_offset: int
+    isolate: Literal["none", "slot", "agent"]
+
 class TrainArguments(TypedDict, total=False):
     """Arguments that are fields of `Train`."""
 

@@ -36,6 +36,7 @@ _LINE = 100  # characters of a line of a repr
 # The job of each result, by the kind of its event.
 _JOBS = {
     "evaluated": "evaluate",
+    "scenarios_evaluated": "scenarios",
     "compared": "compare",
     "rated": "round_robin",
     "tournament_done": "tournament",

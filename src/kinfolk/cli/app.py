@@ -44,6 +44,7 @@ from kinfolk.cli.flags import settings_command
 from kinfolk.cli.hints import explain_usage, find_command
 from kinfolk.cli.output import set_quiet
 from kinfolk.cli.run_lifecycle import ReceivedSignal, interrupt_on_signals
+from kinfolk.cli.scenarios import scenarios
 from kinfolk.core.errors import KinfolkError, escape_lines
 from kinfolk.core.imports import get_install_command, make_missing_library_error
 
@@ -62,7 +63,7 @@ app.command(cls=settings_command("compare"))(compare)
 app.command(cls=settings_command("tournament", engine="processes"))(tournament)
 app.command(cls=settings_command("crossplay", engine="processes"))(crossplay)
 app.command("train", cls=settings_command("train"))(train_command)
-for listing in (worlds, policies, behaviors, metrics):
+for listing in (worlds, scenarios, policies, behaviors, metrics):
     app.command()(listing)
 app.command(cls=settings_command("explain", "config", "json"))(explain)
 for plain_command in (runs, plot, rerun, capsule, verify, settings, bench, doctor, presets):

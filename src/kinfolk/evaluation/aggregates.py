@@ -69,3 +69,34 @@ def performance_profile(
     numbers: AnyArray = check_values(values, level)
     cuts = check_values(list(thresholds), level)
     return [estimate_proportion(numbers > cut, level) for cut in cuts]
+
+
+def estimate_stratified_mean(
+    strata: Sequence[AnyArray], level: float = CONFIDENCE_LEVEL
+) -> Estimate:
+    """Return the mean over strata of their means, each stratum with equal weight.
+
+    Strata are fixed, such as the scenarios of a table, and values within them are drawn
+    independently. The interval is by Student's t with the degrees of freedom of Welch and Satterthwaite.
+
+    Args:
+        strata: `[n]` values of each stratum, n of at least 2.
+        level: Confidence level, between 0 and 1.
+
+    Returns:
+        The estimate; `n` counts the values of all strata.
+
+    >>> estimate_stratified_mean([np.array([1.0, 1.0]), np.array([3.0, 3.0, 3.0])])
+    Estimate(mean=2.0, low=2.0, high=2.0, n=5)
+    """
+    from scipy.special import stdtrit
+
+    means = [float(np.mean(values)) for values in strata]
+    variances = np.array([np.var(values, ddof=1) / len(values) for values in strata])
+    freedoms = np.array([len(values) - 1 for values in strata])
+    mean, total, n = float(np.mean(means)), float(variances.sum()), sum(map(len, strata))
+    if total == 0.0:
+        return Estimate(mean, mean, mean, n)
+    freedom = total**2 / float((variances**2 / freedoms).sum())
+    half = float(stdtrit(freedom, 0.5 + 0.5 * level)) * np.sqrt(total) / len(strata)
+    return Estimate(mean, mean - float(half), mean + float(half), n)

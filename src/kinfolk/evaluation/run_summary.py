@@ -102,6 +102,11 @@ def _describe_crossplay(last: Mapping[str, Any]) -> str:
     return f"self-play minus cross-play {', '.join(gaps)}" if gaps else ""
 
 
+def _describe_scenarios(last: Mapping[str, Any]) -> str:
+    means = [f"{name} {format_estimate(mean)}" for name, mean in last["means"].items()]
+    return f"{len(last['scenarios'])} scenarios; mean score {', '.join(means)}" if means else ""
+
+
 def _describe_training(last: Mapping[str, Any]) -> str:
     return "" if last["score"] is None else f"score {format_number(last['score'])}"
 
@@ -130,6 +135,7 @@ _HEADLINES: dict[str, Callable[[Mapping[str, Any]], str]] = {
     "rated": _describe_ratings,
     "tournament_done": _describe_tournament,
     "crossplay_done": _describe_crossplay,
+    "scenarios_evaluated": _describe_scenarios,
     "training_done": _describe_training,
     "champion_evaluated": _describe_champion,
     "nets_evolved": _describe_nets,

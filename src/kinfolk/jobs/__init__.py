@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from kinfolk.jobs.evolve_roles.job import evolve_roles
     from kinfolk.jobs.evolve_roles.settings import EvolveRoles
     from kinfolk.jobs.round_robin import RoundRobin, round_robin
+    from kinfolk.jobs.scenarios.job import evaluate_scenarios
+    from kinfolk.jobs.scenarios.settings import EvaluateScenarios
     from kinfolk.jobs.sweeps.job import sweep
     from kinfolk.jobs.sweeps.settings import Sweep
     from kinfolk.jobs.tournament.job import tournament
@@ -37,6 +39,7 @@ __all__ = [
     "Compare",
     "CrossPlay",
     "Evaluate",
+    "EvaluateScenarios",
     "EvolveNets",
     "EvolveRoles",
     "RoundRobin",
@@ -46,6 +49,7 @@ __all__ = [
     "compare_policies",
     "crossplay",
     "evaluate",
+    "evaluate_scenarios",
     "evolve_nets",
     "evolve_roles",
     "round_robin",
@@ -58,6 +62,10 @@ _SETTINGS = {
     "play": ("kinfolk.play.settings:EpisodeSettings", "one game in the terminal"),
     "explain": ("kinfolk.evaluation.explain:Explain", "why agents acted so"),
     "eval": ("kinfolk.jobs.evaluate:Evaluate", "episodes of a team of policies"),
+    "scenarios": (
+        "kinfolk.jobs.scenarios.settings:EvaluateScenarios",
+        "a policy among others, by eval --scenario",
+    ),
     "compare": ("kinfolk.jobs.compare:Compare", "policies on the same episodes"),
     "tournament": (
         "kinfolk.jobs.tournament.settings:Tournament",

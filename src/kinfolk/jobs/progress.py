@@ -29,6 +29,9 @@ _COUNTED = {
         "Episodes", "candidate_played", lambda s: s.episodes * len(s.policies), None
     ),
     "round_robin": _Counted("Games", "pair_played", _count_pairs, None),
+    "scenarios": _Counted(
+        "Episodes", "scenario_episode_played", lambda s: s.episodes * s.n_scenarios, None
+    ),
     "train": _Counted("Steps", "update_done", lambda s: s.steps, 0),
     "evolve_roles": _Counted("Generations", "generation_scored", lambda s: s.generations, 1),
     "evolve_nets": _Counted("Generations", "generation_scored", lambda s: s.generations, 1),

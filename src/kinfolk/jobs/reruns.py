@@ -29,6 +29,10 @@ STORED_JOBS = {
         "kinfolk.jobs.tournament.job:tournament",
     ),
     "crossplay": ("kinfolk.jobs.crossplay:CrossPlay", "kinfolk.jobs.crossplay:crossplay"),
+    "scenarios": (
+        "kinfolk.jobs.scenarios.settings:EvaluateScenarios",
+        "kinfolk.jobs.scenarios.job:evaluate_scenarios",
+    ),
     "train": ("kinfolk.jobs.train.settings:Train", "kinfolk.jobs.train.job:train"),
     "evolve_roles": (
         "kinfolk.jobs.evolve_roles.settings:EvolveRoles",

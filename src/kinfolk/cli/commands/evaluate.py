@@ -23,6 +23,12 @@ from kinfolk.cli.evaluation_runs import (
     run_with_progress,
 )
 from kinfolk.cli.flags import job_call
+from kinfolk.cli.scenarios import (
+    ScenarioFileOption,
+    ScenarioOption,
+    eval_scenarios,
+    is_scenario_run,
+)
 from kinfolk.evaluation.formatting import format_estimate, format_estimate_1dp, format_sample_size
 
 
@@ -30,11 +36,19 @@ def eval_command(
     context: typer.Context,
     parallel_policy: ParallelPolicyOption = False,
     plot: Annotated[bool, typer.Option("--plot", help="Plot the first episode.")] = False,
+    scenario: ScenarioOption = None,
+    scenario_file: ScenarioFileOption = None,
 ) -> None:
-    """Play episodes with a team of policies and report how each slot did."""
+    """Play episodes with a team of policies and report how each slot did.
+
+    With --scenario, a slot is named after what its policy plays: a group, a world, or all.
+    """
     call = job_call(context)
-    engine = call.make_engine()
     apply_parallel_policy(call, parallel_policy)
+    if scenario or is_scenario_run(call.resume):
+        eval_scenarios(call, scenario or (), scenario_file)
+        return
+    engine = call.make_engine()
     with output.stdout_for_document(call.json):
         run, settings = call.open_run(
             "evaluate", jobs.Evaluate, _check, lambda settings: digest_policies([settings])

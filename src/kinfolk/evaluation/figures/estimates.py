@@ -70,14 +70,16 @@ def draw_estimates(
 
 
 def draw_named_estimates(
-    groups: Mapping[str, Mapping[str, Estimate | None]], metric: str, interval: str
-) -> Any:
+    groups: Mapping[str, Mapping[str, Estimate | None]], metric: str, interval: str,
+    overlapping: bool = False,
+) -> Any:  # fmt: skip
     """Draw estimates one below the other, each beside its name.
 
     Args:
         groups: Estimates by name, by group; groups have colours. None is drawn as the word "none".
         metric: What the estimates are of, for the x axis.
         interval: What intervals are over, such as "20 episodes", for the x axis.
+        overlapping: Draw all groups on the lines of their names, for groups without common names.
 
     Returns:
         A `matplotlib.figure.Figure`.
@@ -85,11 +87,12 @@ def draw_named_estimates(
     Raises:
         MissingLibraryError: matplotlib is not installed.
     """
+    n_lines = 1 if overlapping else len(groups)
     names = list(dict.fromkeys(name for group in groups.values() for name in group))
-    step = 0.8 / max(1, len(groups))
-    with drawing(height=0.9 + 0.32 * len(names) * max(1, 0.6 * len(groups))) as (figure, axes):
+    step = 0.8 / max(1, n_lines)
+    with drawing(height=0.9 + 0.32 * len(names) * max(1, 0.6 * n_lines)) as (figure, axes):
         for number, (label, estimates) in enumerate(groups.items()):
-            offset = (number - 0.5 * (len(groups) - 1)) * step if len(groups) > 1 else 0.0
+            offset = (number - 0.5 * (len(groups) - 1)) * step if n_lines > 1 else 0.0
             known = [(n, e) for n, e in estimates.items() if e is not None]
             axes.errorbar(
                 [e.mean for _, e in known], [names.index(n) + offset for n, _ in known],

@@ -36,6 +36,8 @@ def draw_run_estimates(sources: Sequence[FigureSource], metric: str | None) -> A
             )
         return draw_estimates(done["settings"], estimates, done["metric"], over)
     groups: dict[str, dict[str, Estimate | None]] = {}
+    if sources[0].job == "scenarios" and len(sources) == 1:
+        return _draw_scenarios(sources[0], metric)
     name = ""
     for source in sources:
         name, estimates_by_name = _list_named(source, metric)
@@ -44,6 +46,19 @@ def draw_run_estimates(sources: Sequence[FigureSource], metric: str | None) -> A
     unit = "episodes" if sources[0].job in ("evaluate", "compare") else "games"
     n = f"{min(counts)} " if len(counts) == 1 else ""
     return draw_named_estimates(groups, name, f"{n}{unit}")
+
+
+def _draw_scenarios(source: FigureSource, metric: str | None) -> Any:
+    """Draw the score of each scenario; held-out ones have a colour of their own."""
+    name, scores = _list_named(source, metric)
+    held_out = {row[0] for row in source.last()["scenarios"] if row[3]}
+    groups = {
+        "development": {n: e for n, e in scores.items() if n not in held_out},
+        "held out": {n: e for n, e in scores.items() if n in held_out},
+    }
+    n = next((e.n for e in scores.values() if e is not None), 0)
+    shown = {label: group for label, group in groups.items() if group}
+    return draw_named_estimates(shown, name, f"{n} episodes", overlapping=True)
 
 
 def _list_named(source: FigureSource, metric: str | None) -> tuple[str, dict[str, Estimate | None]]:
@@ -56,6 +71,10 @@ def _list_named(source: FigureSource, metric: str | None) -> tuple[str, dict[str
     if source.job == "compare":
         labels = name_policies(last["policies"])
         return last["metric"], dict(zip(labels, map(read_estimate, last["means"]), strict=True))
+    if source.job == "scenarios":
+        column = 4 if metric == "focal_return" else 5
+        text = "return per focal agent" if column == 4 else "score: 0 is the floor, 1 the ceiling"
+        return text, {row[0]: read_estimate(row[column]) for row in last["scenarios"]}
     if source.job == "round_robin":
         labels = name_policies(last["policies"])
         shares = [Estimate(r[4], r[5], r[6], r[3]) for r in last["ratings"]]

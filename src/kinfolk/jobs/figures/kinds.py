@@ -48,7 +48,16 @@ FIGURE_KINDS = {
         draw_run_curves,
     ),
     "estimates": FigureKind(
-        ("evaluate", "compare", "round_robin", "tournament", "crossplay", "evolve_roles", "sweep"),
+        (
+            "evaluate",
+            "scenarios",
+            "compare",
+            "round_robin",
+            "tournament",
+            "crossplay",
+            "evolve_roles",
+            "sweep",
+        ),
         "means with intervals",
         draw_run_estimates,
     ),
@@ -69,6 +78,7 @@ FIGURE_KINDS = {
 }
 _DEFAULT_KINDS = {
     "evaluate": "estimates",
+    "scenarios": "estimates",
     "compare": "estimates",
     "round_robin": "payoffs",
     "tournament": "payoffs",
