@@ -80,13 +80,11 @@ class NaturalStrategy:
     def _scale(self, noise: AnyArray) -> Floats:
         """Return the members that noise stands for, in single precision."""
         center: AnyArray = self.center.astype(np.float32)
-        steps: Any = noise * np.float32(self.deviation)
-        if not self.is_mirrored:
-            steps += center
-            return steps
+        steps = noise * np.float32(self.deviation)
         members: Floats = np.empty((self.members, len(center)), dtype=np.float32)
         np.add(center, steps, out=members[: len(steps)])
-        np.subtract(center, steps, out=members[len(steps) :])
+        if self.is_mirrored:
+            np.subtract(center, steps, out=members[len(steps) :])
         return members
 
     def tell(self, fitness: AnyArray) -> None:

@@ -124,7 +124,7 @@ class SepCMA(NaturalStrategy):
         length = moves * math.sqrt(path_rate * (2 - path_rate) * self._mass)
         self.variance_path = (1 - path_rate) * self.variance_path + length * deviation * drift
         lack = (1 - moves) * path_rate * (2 - path_rate)
-        kept = 1 - self._rank_one_rate * (1 - lack) - self._rank_mu_rate
+        decay = 1 - self._rank_one_rate * (1 - lack) - self._rank_mu_rate
         spread = self.variance * (weights @ np.square(chosen))
         path = self._rank_one_rate * self.variance_path**2
-        self.variance = kept * self.variance + path + self._rank_mu_rate * spread
+        self.variance = decay * self.variance + path + self._rank_mu_rate * spread

@@ -119,15 +119,15 @@ def build_family(
     try:
         family = family_from_events(scored)
         columns = inheritance_columns(scored, settings.get("inherit", ()))
-        kept = {member.uid for member in family if member.destruction_time is None}
+        ancestors = {member.uid for member in family if member.destruction_time is None}
         for member in reversed(list(family)):
-            if member.uid in kept:
-                kept.update(member.parents)
+            if member.uid in ancestors:
+                ancestors.update(member.parents)
         members = [
             {"uid": member.uid, "parents": member.parents, "group": member.group,
              "born": member.origin_time, "died": member.destruction_time}
             | {name: column[member.uid] for name, column in columns.items() if member.uid in column}
-            for member in family if member.uid in kept
+            for member in family if member.uid in ancestors
         ]  # fmt: skip
         generations = 1 + max((int(event["step"]) for event in scored), default=-1)
     except (*_DAMAGE_ERRORS, ContractError) as error:
