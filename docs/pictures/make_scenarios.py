@@ -5,7 +5,7 @@
 
 `write` writes src/kinfolk/scenario_table/bounds.json, docs/pictures/scenarios.csv and scenarios.svg. Bounds are
 measured on other seeds than those that `kinfolk eval --scenario` plays: the floor is the mean of random
-agents, or of the worst baseline where random agents are best, the ceiling that of the best baseline.
+agents, or of the worst baseline where random agents come close to the best one, the ceiling that of the best baseline.
 """
 
 import json
@@ -26,6 +26,7 @@ from kinfolk.store.run import open_run
 FOLDER = Path(__file__).parent
 POLICIES = BOUNDS_FILE.parent / "policies"
 EPISODES = 6
+CLOSE = 0.15  # share of the ceiling from which random agents are no floor
 BOUNDS_OFFSET = 500_000  # added to the seeds of scenarios
 
 
@@ -87,7 +88,8 @@ def write_bounds(runs: Path) -> None:
     for name, by_baseline in means.items():
         best = max(by_baseline, key=lambda baseline: by_baseline[baseline])
         worst = min(by_baseline, key=lambda baseline: by_baseline[baseline])
-        floor_of = worst if best == "random" else "random"
+        is_close = by_baseline["random"] > (1 - CLOSE) * by_baseline[best]
+        floor_of = worst if is_close else "random"
         floor, ceiling = round(by_baseline[floor_of], 6), round(by_baseline[best], 6)
         bounds[name] = {
             "floor": floor,

@@ -46,7 +46,7 @@ def models():
 
 
 def test_every_job_with_settings_is_a_command():
-    assert sorted(JOB_SETTINGS) == sorted(COMMANDS)
+    assert sorted(JOB_SETTINGS) == sorted([*COMMANDS, "scenarios"])  # by eval --scenario
 
 
 @pytest.mark.parametrize("command", COMMANDS)
@@ -157,7 +157,7 @@ def test_a_file_holds_a_comparison(run, tmp_path):
                      marks=pytest.mark.train),
         (["settings", "savana"],
          "No world or job is named 'savana'. Did you mean 'savanna'? Known: play, explain, eval, "
-         "compare, tournament, crossplay, train, evolve-roles, evolve-nets, savanna, cogsguard, gym:CartPole-v1, probe."),
+         "scenarios, compare, tournament, crossplay, train, evolve-roles, evolve-nets, savanna, cogsguard, gym:CartPole-v1, probe."),
     ],
 )  # fmt: skip
 def test_wrong_settings_are_refused_in_a_sentence(words, sentence, run):
@@ -190,7 +190,7 @@ def test_a_table_takes_its_defaults_from_the_job(run):
 def test_settings_without_a_name_lists_names(run):
     found = json.loads(run("settings", "--json")[1])
     assert list(found) == ["jobs", "worlds"]
-    assert list(found["jobs"]) == sorted(COMMANDS)
+    assert list(found["jobs"]) == sorted([*COMMANDS, "scenarios"])
 
 
 def test_generated_files_are_current():

@@ -1,7 +1,9 @@
 """The table of scenarios as data: numbers, digests, what is held out, and messages about wrong tables."""
 
+import csv
 import tomllib
 from pathlib import Path
+from statistics import fmean
 
 import pytest
 
@@ -209,3 +211,27 @@ def test_the_most_exact_name_decides_which_policy_is_focal():
     for n in range(4, 0, -1):
         assert find_focal_policy(scenario, keys[:n]) == keys[n - 1]
     assert find_focal_policy(scenario, ["prey", "cogsguard"]) is None
+
+
+def test_every_scenario_ranks_the_baselines_otherwise_than_its_kind_or_says_why_it_is_kept():
+    with (ROOT / "docs" / "pictures" / "scenarios.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    scores = {row["name"]: {} for row in rows}
+    for row in rows:
+        scores[row["name"]][row["baseline"]] = float(row["score"])
+    assert set(scores) == set(read_scenarios().scenarios)
+    for kind in ("prey", "hunt", "cogs"):
+        of_kind = {name: table for name, table in scores.items() if name.startswith(kind)}
+        baselines = {baseline for table in of_kind.values() for baseline in table}
+        means = {b: fmean(t[b] for t in of_kind.values() if b in t) for b in baselines}
+        order = sorted(means, key=means.get, reverse=True)
+        for name, table in of_kind.items():
+            ranked = sorted(table, key=lambda b, table=table: (-table[b], order.index(b)))
+            is_same = ranked == [baseline for baseline in order if baseline in table]
+            assert is_same == bool(read_scenarios().scenarios[name].kept_for), name
+
+
+def test_every_scenario_of_the_package_has_a_floor_and_a_ceiling():
+    for name, scenario in read_scenarios().scenarios.items():
+        assert scenario.floor is not None, name
+        assert scenario.floor < scenario.ceiling, name
