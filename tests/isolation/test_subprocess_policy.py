@@ -133,15 +133,15 @@ def test_an_evaluation_that_is_killed_leaves_no_process(tmp_path, zoo):
     main = subprocess.Popen(
         words, cwd=tmp_path, env=env, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL
     )
-    end, family = time.monotonic() + 60, set()
+    end, family = time.monotonic() + 240, set()
     while (
         time.monotonic() < end and len(family) < 15
     ):  # engine workers, fork servers, policy workers
         family = descendants(main.pid)
         time.sleep(0.1)
-    assert len(family) >= 15
     os.kill(main.pid, signal.SIGKILL)
     main.wait()
+    assert len(family) >= 15
     assert wait_for_exit(30, family)
 
 

@@ -383,7 +383,7 @@ def main():
 def test_a_policy_of_a_script_can_be_wrapped_if_the_script_can_be_imported(tmp_path, guard):
     (tmp_path / "script.py").write_text(f"{SCRIPT}\n{guard}\n")
     done = subprocess.run(
-        [sys.executable, "script.py"], cwd=tmp_path, capture_output=True, text=True, timeout=60
+        [sys.executable, "script.py"], cwd=tmp_path, capture_output=True, text=True, timeout=200
     )
     if guard.startswith("if"):
         assert done.stdout == "[2, 0]\n", done.stderr

@@ -128,6 +128,12 @@ def test_a_sandbox_has_no_effect_on_a_valid_policy():
     assert event_lines_of(PROBE, LocalEngine(), isolate="agent", sandbox=True) == plain("probe")
 
 
+@pytest.mark.more
+def test_a_sandbox_has_no_effect_in_the_savanna():
+    played = event_lines_of(SAVANNA, LocalEngine(), isolate="agent", sandbox=True)
+    assert played == plain("savanna")
+
+
 def test_a_single_slot_can_be_isolated():
     slots = {"pack": {"policy_uri": "kin://hunter", "isolate": "agent"}, "herd": "kin://grazer"}
     items = list(
