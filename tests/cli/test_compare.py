@@ -27,10 +27,10 @@ def test_every_setting_of_an_evaluation_is_one_of_a_comparison():
     assert asked <= {field.name for field in fields_of(RoundRobin)}
 
 
-def test_every_flag_of_eval_but_the_plot_is_one_of_compare(capsys):
+def test_every_flag_of_eval_but_plots_and_scenarios_is_one_of_compare(capsys):
     helps = [run(capsys, command, "--help")[1].out.split() for command in ("eval", "compare")]
-    flags = [{word for word in text if word.startswith("--")} for text in helps]
-    assert flags[0] - flags[1] == {"--plot"}
+    flags = [{word.rstrip(".,") for word in text if word.startswith("--")} for text in helps]
+    assert flags[0] - flags[1] == {"--plot", "--scenario", "--scenario-file"}
     assert {"--sandbox", "--memory-limit", "--replay", "--resume", "--parallel-policy"} <= flags[1]
 
 

@@ -39,7 +39,7 @@ def test_a_new_world_is_played_evaluated_on_processes_and_recorded(tmp_path):
 
 @pytest.mark.parametrize("name", ["My-Thing", "class", "1st", "Upper"])
 def test_a_name_that_is_no_module_is_refused(name, tmp_path, monkeypatch):
-    from kinfolk.cli.commands.new import policy
+    from kinfolk.cli.new import policy
     from kinfolk.core.errors import SettingsError
 
     monkeypatch.chdir(tmp_path)
@@ -53,7 +53,7 @@ def test_a_name_that_is_no_module_is_refused(name, tmp_path, monkeypatch):
 
 
 def test_files_that_exist_are_kept(tmp_path, monkeypatch):
-    from kinfolk.cli.commands.new import world
+    from kinfolk.cli.new import world
     from kinfolk.core.errors import UsageError
 
     monkeypatch.chdir(tmp_path)

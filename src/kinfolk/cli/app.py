@@ -30,7 +30,6 @@ from kinfolk.cli.commands.list_commands import (
     settings,
     worlds,
 )
-from kinfolk.cli.commands.new import new
 from kinfolk.cli.commands.pictures import plot
 from kinfolk.cli.commands.play import explain, play
 from kinfolk.cli.commands.replay_trace import replay_trace
@@ -42,6 +41,7 @@ from kinfolk.cli.commands.view import view
 from kinfolk.cli.compile import compile_command
 from kinfolk.cli.flags import settings_command
 from kinfolk.cli.hints import explain_usage, find_command
+from kinfolk.cli.new import new
 from kinfolk.cli.output import set_quiet
 from kinfolk.cli.run_lifecycle import ReceivedSignal, interrupt_on_signals
 from kinfolk.cli.scenarios import scenarios

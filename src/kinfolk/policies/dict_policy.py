@@ -83,8 +83,8 @@ class BatchDictPolicy(StatelessPolicy):
         """Call `step` for the agents of each group."""
         self._actions = self._noop.noop_actions(batch.group)
         for group, rows in _split_groups(self.spec, batch):
-            found = observations[rows]
-            fields = {field.name: group.read_field(found, field.name) for field in group.fields}
+            seen = observations[rows]
+            fields = {field.name: group.read_field(seen, field.name) for field in group.fields}
             self._act_rows(group, rows, fields, batch, memory, keys)
 
     def _reset_rows(
@@ -160,11 +160,11 @@ class BatchDictPolicy(StatelessPolicy):
         """Return the choices or numbers of one head as int64 actions of `shape`."""
         values = np.asarray(part)
         if values.dtype.kind in "OU":  # names of choices, or names beside indices
-            found = [
+            choices = [
                 self._find_choice(str(v), head, group) if isinstance(v, str) else v
                 for v in values.flat
             ]
-            values = np.array(found).reshape(values.shape)
+            values = np.array(choices).reshape(values.shape)
         if values.shape == shape and head.is_continuous and values.dtype.kind in "iuf":
             return encode_numbers(values).reshape(shape)
         if values.shape == shape and not head.is_continuous and values.dtype.kind in "iu":

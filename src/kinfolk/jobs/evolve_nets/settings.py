@@ -106,8 +106,7 @@ class EvolveNets(Settings):
     )
     sigma: float | None = setting(
         None,
-        "Standard deviation of mutations; by default 0.01 for ga, 2 for snes, 0.5 for the others and "
-        "for emitters.",
+        "Standard deviation of mutations; by default 0.01 for ga, 2 for snes, 0.5 for all others.",
         ge=0.0,
     )
     self_adaptive: bool = setting(False, "Evolve a sigma per weight.")

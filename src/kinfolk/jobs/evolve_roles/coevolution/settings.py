@@ -12,8 +12,7 @@ class CoevolutionSettings(Settings):
 
     opponents: Literal["mixture", "latest"] = setting(
         "mixture",
-        "Opponents: the latest champions in turn with the Nash mixture of all (mixture), or the "
-        "latest alone, as in plain self-play.",
+        "Opponents: the latest champions and the Nash mixture of all in turn, or the latest alone.",
     )
     hall_every: int = setting(
         5, "Generations between two champions of a population in the hall of fame.", ge=1

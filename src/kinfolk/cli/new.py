@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import keyword
+import pkgutil
 from pathlib import Path
 from string import Template
 from typing import Annotated
@@ -11,8 +12,8 @@ import typer
 
 from kinfolk.cli.output import note
 from kinfolk.core.errors import SettingsError, UsageError
+from kinfolk.store.files import write_atomic
 
-_TEMPLATES = Path(__file__).resolve().parent.parent / "templates"
 _FILES = {
     "module.py.txt": "{name}.py",
     "test.py.txt": "test_{name}.py",
@@ -82,7 +83,7 @@ def _write_package(kind: str, name: str, folder: Path | None) -> None:
     values = {"module": name, "class_name": class_name, "title": name.replace("_", " ")}
     target = Path(name) if folder is None else folder
     texts = {
-        target / file.format(name=name): Template((_TEMPLATES / kind / source).read_text())
+        target / file.format(name=name): _load_template(kind, source)
         for source, file in _FILES.items()
     }
     existing = [str(path) for path in texts if path.exists()]
@@ -90,8 +91,14 @@ def _write_package(kind: str, name: str, folder: Path | None) -> None:
         raise UsageError(
             f"{existing[0]} exists already; nothing was written. Choose another --folder."
         )
-    target.mkdir(parents=True, exist_ok=True)
     for path, text in texts.items():
-        path.write_text(text.substitute(values))
+        write_atomic(path, text.substitute(values).encode())
     note(f"Wrote {', '.join(path.name for path in texts)} into {target}. Try:")
     note(f"  cd {target} && {_NEXT[kind].format(name=name, class_name=class_name)}")
+
+
+def _load_template(kind: str, name: str) -> Template:
+    """Return a template of the package."""
+    data = pkgutil.get_data("kinfolk.cli", f"templates/{kind}/{name}")
+    assert data is not None  # every loader of packages reads data
+    return Template(data.decode())
