@@ -23,12 +23,31 @@ def _count_pairs(settings: Any) -> int:
     return int(settings.episodes * n * (n - 1) // 2)
 
 
+def _count_tournament_games(settings: Any) -> int:
+    """Return the number of games of a tournament."""
+    from kinfolk.jobs.tournament.job import count_pairings
+
+    return int(count_pairings(settings)) * int(settings.games)
+
+
+def _count_crossplay_games(settings: Any) -> int:
+    """Return the number of games of cross-play."""
+    from kinfolk.jobs.tournament.players import list_players, pool_players
+    from kinfolk.jobs.tournament.schedule import pair_all
+
+    sides = settings.find_sides()
+    pools = pool_players(list_players(settings.policies, sides), sides)
+    return len(pair_all(sides, pools, with_self=True)) * int(settings.games)
+
+
 _COUNTED = {
     "evaluate": _Counted("Episodes", "episode_played", lambda s: s.episodes, None),
     "compare": _Counted(
         "Episodes", "candidate_played", lambda s: s.episodes * len(s.policies), None
     ),
     "round_robin": _Counted("Games", "pair_played", _count_pairs, None),
+    "tournament": _Counted("Games", "game_played", _count_tournament_games, None),
+    "crossplay": _Counted("Games", "game_played", _count_crossplay_games, None),
     "scenarios": _Counted(
         "Episodes", "scenario_episode_played", lambda s: s.episodes * s.n_scenarios, None
     ),

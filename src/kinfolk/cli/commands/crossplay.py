@@ -26,7 +26,7 @@ def crossplay(context: typer.Context, policies: PoliciesArgument = None) -> None
     folder or table named after it, for one side. The run holds payoffs.csv, mixtures.csv, games.csv,
     crossplay.json and tournament.html.
     """
-    meeting = MeetingCommand("crossplay", jobs.CrossPlay, jobs.crossplay, _check, _count_games)
+    meeting = MeetingCommand("crossplay", jobs.CrossPlay, jobs.crossplay, _check)
     run, _, last = meeting.run(job_call(context), policies)
     if last is None:
         return
@@ -44,16 +44,6 @@ def _check(settings: Any) -> None:
     from kinfolk.jobs.crossplay import check_crossplay
 
     check_meeting(settings, check_crossplay)
-
-
-def _count_games(settings: Any) -> int:
-    """Return the number of games, for the progress bar."""
-    from kinfolk.jobs.tournament.players import list_players, pool_players
-    from kinfolk.jobs.tournament.schedule import pair_all
-
-    sides = settings.find_sides()
-    pools = pool_players(list_players(settings.policies, sides), sides)
-    return len(pair_all(sides, pools, with_self=True)) * int(settings.games)
 
 
 def _print_analysis(last: dict[str, Any]) -> None:

@@ -29,6 +29,7 @@ from kinfolk.evaluation.formatting import (
     format_number,
     format_sample_size,
 )
+from kinfolk.jobs.progress import JobProgress
 
 PoliciesArgument = Annotated[
     list[str] | None,
@@ -47,7 +48,7 @@ def tournament(context: typer.Context, policies: PoliciesArgument = None) -> Non
     a side, such as `predator`, hold policies for that side. The run holds leaderboard.csv,
     payoffs.csv, games.csv, tournament.json and tournament.html, a page that plays the games.
     """
-    meeting = MeetingCommand("tournament", jobs.Tournament, jobs.tournament, _check, _count_games)
+    meeting = MeetingCommand("tournament", jobs.Tournament, jobs.tournament, _check)
     run, settings, last = meeting.run(job_call(context), policies)
     if last is None:
         return
@@ -64,7 +65,6 @@ class MeetingCommand(NamedTuple):
     model: Any  # class of the settings
     job: Any  # function of the job
     check: Callable[[Any], None]  # raises an error before a run folder is created
-    count_games: Callable[[Any], int]  # for the progress bar
 
     def run(
         self, call: JobCall, policies: Sequence[str] | None
@@ -86,7 +86,7 @@ class MeetingCommand(NamedTuple):
                 last = read_last_event(run, f"{self.name}_done")
             else:
                 job = partial(self.job, settings, engine)
-                total = self.count_games(settings)
+                total = JobProgress(self.name, settings).total
                 last = run_with_progress(self.name, run, engine, job, total)
             write_page(run)
             print_failures(run, last)
@@ -149,13 +149,6 @@ def _iter_uris(policies: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
             yield from _iter_uris({f"{name}/{each}": uri for each, uri in value.items()})
         else:
             yield name, value
-
-
-def _count_games(settings: Any) -> int:
-    """Return the number of games of a tournament, for its progress bar."""
-    from kinfolk.jobs.tournament.job import count_pairings
-
-    return int(count_pairings(settings)) * int(settings.games)
 
 
 def print_place(run: Any) -> None:
