@@ -14,7 +14,7 @@ from __future__ import annotations
 import reprlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -43,6 +43,34 @@ class AgentInfo:
     agent_id: Any
     key: Any
     memory: dict[str, AnyArray]
+
+
+class _Call(NamedTuple):
+    """Arguments of a call of the policy contract; `rows` are places in its batch, or one place."""
+
+    batch: AgentBatch
+    memory: Memory
+    keys: Ints
+
+    def split_groups(self, spec: WorldSpec) -> Iterator[tuple[AgentGroup, Ints]]:
+        """Yield each group that has agents in the batch, and their rows."""
+        for index in np.unique(self.batch.group).tolist():
+            yield spec.groups[index], np.flatnonzero(self.batch.group == index)
+
+    def make_info(self, group: AgentGroup, rows: Any) -> AgentInfo:
+        """Return who the agents of some rows are, with copies of their memory."""
+        index, uid, key = (
+            column[rows] for column in (self.batch.memory_index, self.batch.uid, self.keys)
+        )
+        memory = {name: np.array(array[index, ...]) for name, array in self.memory.items()}
+        if isinstance(rows, int):  # plain integers, which `random.Random` takes
+            uid, key = int(uid), int(key)
+        return AgentInfo(group.name, uid, key, memory)
+
+    def store_memory(self, info: AgentInfo, rows: Any) -> None:
+        """Store what a policy has left in `info.memory`."""
+        for name, array in self.memory.items():
+            array[self.batch.memory_index[rows]] = info.memory[name]
 
 
 class BatchDictPolicy(StatelessPolicy):
@@ -76,42 +104,32 @@ class BatchDictPolicy(StatelessPolicy):
 
     def reset_agents(self, batch: AgentBatch, memory: Memory, keys: Ints) -> None:
         """Call `reset` for the agents of each group."""
-        for group, rows in _split_groups(self.spec, batch):
-            self._reset_rows(group, rows, batch, memory, keys)
+        call = _Call(batch, memory, keys)
+        for group, rows in call.split_groups(self.spec):
+            self._reset_rows(call, group, rows)
 
     def act_async(self, observations: Bytes, batch: AgentBatch, memory: Memory, keys: Ints) -> None:
         """Call `step` for the agents of each group."""
         self._actions = self._noop.noop_actions(batch.group)
-        for group, rows in _split_groups(self.spec, batch):
+        call = _Call(batch, memory, keys)
+        for group, rows in call.split_groups(self.spec):
             seen = observations[rows]
             fields = {field.name: group.read_field(seen, field.name) for field in group.fields}
-            self._act_rows(group, rows, fields, batch, memory, keys)
+            self._act_rows(call, group, rows, fields)
 
-    def _reset_rows(
-        self, group: AgentGroup, rows: Ints, batch: AgentBatch, memory: Memory, keys: Ints
-    ) -> None:
+    def _reset_rows(self, call: _Call, group: AgentGroup, rows: Any) -> None:
         """Call `reset` for these rows of a batch, which are all of one group."""
-        index = batch.memory_index[rows]
-        info = AgentInfo(group.name, batch.uid[rows], keys[rows], _read(memory, index))
+        info = call.make_info(group, rows)
         self.reset(info)
-        _write(memory, index, info)
+        call.store_memory(info, rows)
 
-    def _act_rows(
-        self,
-        group: AgentGroup,
-        rows: Ints,
-        fields: DictObservation,
-        batch: AgentBatch,
-        memory: Memory,
-        keys: Ints,
-    ) -> None:
+    def _act_rows(self, call: _Call, group: AgentGroup, rows: Any, fields: DictObservation) -> None:
         """Write the actions of these rows of a batch, which are all of one group."""
-        index = batch.memory_index[rows]
-        info = AgentInfo(group.name, batch.uid[rows], keys[rows], _read(memory, index))
+        info = call.make_info(group, rows)
         answer = self.step(fields, info)
-        _write(memory, index, info)
-        for head, values in self._split_heads(answer, group, (len(rows),)):
-            self._actions[rows, head] = values
+        call.store_memory(info, rows)
+        for head, actions in self._split_heads(answer, group, np.shape(rows)):
+            self._actions[rows, head] = actions
 
     def _split_heads(
         self, answer: Any, group: AgentGroup, shape: tuple[int, ...]
@@ -197,51 +215,12 @@ class DictPolicy(BatchDictPolicy):
         spec: Groups, observation fields and action heads of the world.
     """
 
-    def _reset_rows(
-        self, group: AgentGroup, rows: Ints, batch: AgentBatch, memory: Memory, keys: Ints
-    ) -> None:
+    def _reset_rows(self, call: _Call, group: AgentGroup, rows: Any) -> None:
         """Call `reset` for one agent after the other."""
         for row in rows.tolist():
-            index = int(batch.memory_index[row])
-            info = AgentInfo(
-                group.name, int(batch.uid[row]), int(keys[row]), _read(memory, (index, ...))
-            )
-            self.reset(info)
-            _write(memory, index, info)
+            super()._reset_rows(call, group, row)
 
-    def _act_rows(
-        self,
-        group: AgentGroup,
-        rows: Ints,
-        fields: DictObservation,
-        batch: AgentBatch,
-        memory: Memory,
-        keys: Ints,
-    ) -> None:
+    def _act_rows(self, call: _Call, group: AgentGroup, rows: Any, fields: DictObservation) -> None:
         """Call `step` for one agent after the other."""
         for i, row in enumerate(rows.tolist()):
-            index = int(batch.memory_index[row])
-            info = AgentInfo(
-                group.name, int(batch.uid[row]), int(keys[row]), _read(memory, (index, ...))
-            )
-            answer = self.step({name: values[i] for name, values in fields.items()}, info)
-            _write(memory, index, info)
-            for head, value in self._split_heads(answer, group, ()):
-                self._actions[row, head] = value
-
-
-def _split_groups(spec: WorldSpec, batch: AgentBatch) -> Iterator[tuple[AgentGroup, Ints]]:
-    """Yield each group that has agents in a batch, and their places in it."""
-    for index in np.unique(batch.group).tolist():
-        yield spec.groups[index], np.flatnonzero(batch.group == index)
-
-
-def _read(memory: Memory, index: Any) -> dict[str, AnyArray]:
-    """Return copies of the memory at `index`."""
-    return {name: np.array(array[index]) for name, array in memory.items()}
-
-
-def _write(memory: Memory, index: Any, info: AgentInfo) -> None:
-    """Store what a policy has left in `info.memory`."""
-    for name, array in memory.items():
-        array[index] = info.memory[name]
+            super()._act_rows(call, group, row, {name: array[i] for name, array in fields.items()})
