@@ -1,7 +1,10 @@
 import subprocess
 import sys
 
+import pytest
 
+
+@pytest.mark.more
 def test_the_kernels_of_a_world_and_of_every_policy_are_compiled(tmp_path):
     done = subprocess.run(
         [sys.executable, "-m", "kinfolk", "compile", "--world", "probe"],

@@ -26,6 +26,10 @@ def kinfolk(folder, *words):
             return Ran(int(left.code), out.getvalue(), err.getvalue())
 
 
+# On one worker, or each would evolve the nets again.
+pytestmark = pytest.mark.xdist_group("evolve nets")
+
+
 @pytest.fixture(scope="module")
 def done(tmp_path_factory):
     folder = tmp_path_factory.mktemp("nets")

@@ -77,6 +77,7 @@ def replace(path, old, new):
     path.write_text(text.replace(old, new))
 
 
+@pytest.mark.more
 def test_editing_a_callee_in_another_file_is_noticed_at_the_next_start(tmp_path, package):
     cache = tmp_path / "cache"
     first = run(package, cache)
@@ -91,6 +92,7 @@ def test_editing_a_callee_in_another_file_is_noticed_at_the_next_start(tmp_path,
     assert run(package, cache) == first
 
 
+@pytest.mark.more
 def test_a_second_checkout_with_the_same_code_compiles_nothing(tmp_path, package):
     cache = tmp_path / "cache"
     first = run(package, cache)

@@ -112,6 +112,7 @@ kf.evaluate(slots={"all": "kin://noop"}, episodes=20, engine="processes", jobs=2
 """
 
 
+@pytest.mark.more
 def test_a_script_without_a_main_guard_is_told_so_once(tmp_path, root):
     (tmp_path / "script.py").write_text(SCRIPT)
     done = subprocess.run(

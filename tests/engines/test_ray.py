@@ -39,6 +39,7 @@ def test_tasks_of_a_lost_worker_run_again(two_nodes, tmp_path):
     assert (tmp_path / "lost").exists(), "no worker was lost, so nothing was shown"
 
 
+@pytest.mark.more
 def test_a_task_that_always_loses_its_worker_is_given_up(two_nodes):
     engine = RayEngine(2)
     with pytest.raises(EngineError) as failed:

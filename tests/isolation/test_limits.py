@@ -238,6 +238,7 @@ def test_threads_are_counted(way):
 
 
 @needs_sandbox
+@pytest.mark.more
 def test_processes_are_counted(way):
     found = failures("ForksMore", sandbox=True, process_limit=4)
     assert {failure.agent for failure in found} == {3, 4}

@@ -122,6 +122,7 @@ def test_every_public_name_can_be_imported():
     assert kf.PolicyEnvInterface is type(SPEC)
 
 
+@pytest.mark.more
 def test_an_evaluation_that_is_killed_leaves_no_process(tmp_path, zoo):
     folder = zoo and os.path.join(os.path.dirname(__file__), "zoo")
     words = [

@@ -380,6 +380,7 @@ def main():
 
 
 @pytest.mark.parametrize("guard", ["if __name__ == '__main__':\n    main()", "main()"])
+@pytest.mark.more
 def test_a_policy_of_a_script_can_be_wrapped_if_the_script_can_be_imported(tmp_path, guard):
     (tmp_path / "script.py").write_text(f"{SCRIPT}\n{guard}\n")
     done = subprocess.run(

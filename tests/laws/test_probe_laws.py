@@ -88,6 +88,7 @@ def test_isolated_equals_plain(uri):
     assert play(isolated=True) == play(isolated=False)
 
 
+@pytest.mark.more
 def test_local_equals_processes():
     tasks = [
         evaluation_task(WorldRef("probe"), {"all": resolve(uri)}, 9, range(first, first + 5))

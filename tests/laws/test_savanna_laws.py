@@ -72,7 +72,7 @@ def test_the_observation_format_changes_nothing_but_observations():
     assert played[0] == played[1]
 
 
-@pytest.mark.parametrize("isolate", ["none", "slot"])
+@pytest.mark.parametrize("isolate", ["none", pytest.param("slot", marks=pytest.mark.more)])
 def test_local_equals_processes_and_isolated_equals_plain(isolate):
     policies = {name: resolve(uri) for name, uri in SLOTS.items()}
 

@@ -104,6 +104,7 @@ def test_the_page_reconnects_to_a_restarted_server(live, serve, open_screen, tmp
         screen.problems = [p for p in screen.problems if "ERR_" not in p and "WebSocket" not in p]
 
 
+@pytest.mark.more
 def test_role_evolution_is_followed_from_replay_to_replay(serve, open_screen, tmp_path):
     arguments = (
         "evolve roles --preset tutorial --set max_steps=150 --generations 6 --n-teams 3 "

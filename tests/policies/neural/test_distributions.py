@@ -203,6 +203,7 @@ def test_noise_is_correlated_from_step_to_step_and_each_action_keeps_its_distrib
     assert np.allclose(densities, expected, atol=1e-4)
 
 
+@pytest.mark.more
 def test_training_explores_with_correlated_noise_and_resumes_with_it():
     def collect(correlation, updates=2):
         with kf.Trainer(

@@ -117,6 +117,7 @@ def play_published(golden, episodes):
     )
 
 
+@pytest.mark.more
 def test_the_published_actors_coexist(golden):
     summary = play_published(golden, 2)
     assert summary.ticks.mean > 300
