@@ -39,6 +39,7 @@ from kinfolk.cli.commands.tournament import tournament
 from kinfolk.cli.commands.train import train_command
 from kinfolk.cli.commands.view import view
 from kinfolk.cli.compile import compile_command
+from kinfolk.cli.examples import add_examples, format_first_steps
 from kinfolk.cli.flags import settings_command
 from kinfolk.cli.hints import explain_usage, find_command
 from kinfolk.cli.new import new
@@ -78,6 +79,7 @@ evolve.command(cls=settings_command("evolve-roles", engine="processes"))(roles)
 evolve.command(cls=settings_command("evolve-nets"))(nets)
 app.add_typer(evolve, name="evolve")
 app.add_typer(sweep, name="sweep")
+add_examples(app)
 
 _GC_THRESHOLD = 50_000  # new objects between two garbage collections; Python's default is 700
 
@@ -116,7 +118,10 @@ def main(arguments: list[str] | None = None) -> NoReturn:
         sys.path.append(os.getcwd())
     debug = "--debug" in words
     set_quiet(not {"--quiet", "-q"}.isdisjoint(words))
-    words = [word for word in words if word not in ("--debug", "--quiet", "-q")] or ["--help"]
+    words = [word for word in words if word not in ("--debug", "--quiet", "-q")]
+    if not words:
+        words = ["--help"]
+        typer.echo(format_first_steps() + "\n")
     with interrupt_on_signals() as received:
         _run(words, debug, received)
 
