@@ -45,7 +45,6 @@ def test_help_ends_with_the_example(capsys):
 def test_kinfolk_alone_says_what_to_try_first(capsys):
     with pytest.raises(SystemExit) as left:
         main([])
-    lines = capsys.readouterr().out.splitlines()
-    assert (left.value.code, lines[0]) == (0, "Try first:")
-    assert [line.split("  ")[1] for line in lines[1:6]] == [command for command, _ in FIRST_STEPS]
-    assert "Commands:" in lines
+    lines = [line.strip() for line in capsys.readouterr().out.splitlines()]
+    assert (left.value.code, lines[-6]) == (0, "Try first:")
+    assert [line.split("  ")[0] for line in lines[-5:]] == [command for command, _ in FIRST_STEPS]

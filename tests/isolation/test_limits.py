@@ -152,6 +152,13 @@ def test_processor_time_of_hanging_policies_threads_and_children_counts(kind):
     assert all("CPU s in " in failure.message for failure in found), "not a timeout"
 
 
+def test_an_evaluation_that_a_failure_aborts_leaves_nothing_for_the_next_one_to_trip_over():
+    limits = {"episode_cpu_limit": 0.2, "step_cpu_limit": 0.2}
+    with pytest.raises(PolicyFailedError):
+        failures("BurnsForEver", on_failure="abort", **limits)
+    assert {failure.agent for failure in failures("BurnsForEver", **limits)} == {3, 4}
+
+
 def test_processor_time_between_steps_counts_for_the_next_step():
     close_pools()
     before = set(children_of(os.getpid()))

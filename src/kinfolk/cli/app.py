@@ -57,6 +57,7 @@ app = typer.Typer(
     help="A laboratory for populations of agents that live together.",
     rich_markup_mode=None,
     no_args_is_help=False,
+    epilog=format_first_steps(),
 )
 app.command(cls=settings_command("play", "config", "out", "json"))(play)
 app.command("eval", cls=settings_command("eval"))(eval_command)
@@ -118,10 +119,7 @@ def main(arguments: list[str] | None = None) -> NoReturn:
         sys.path.append(os.getcwd())
     debug = "--debug" in words
     set_quiet(not {"--quiet", "-q"}.isdisjoint(words))
-    words = [word for word in words if word not in ("--debug", "--quiet", "-q")]
-    if not words:
-        words = ["--help"]
-        typer.echo(format_first_steps() + "\n")
+    words = [word for word in words if word not in ("--debug", "--quiet", "-q")] or ["--help"]
     with interrupt_on_signals() as received:
         _run(words, debug, received)
 

@@ -76,7 +76,7 @@ def add_examples(app: typer.Typer, path: str = "") -> None:
 
 
 def format_first_steps() -> str:
-    """Return what to try first, a command a line."""
+    """Return what to try first, a command a line, as it stands below the list of commands."""
     width = max(len(command) for command, _ in FIRST_STEPS)
     lines = [f"  {command:{width}}  {purpose}" for command, purpose in FIRST_STEPS]
-    return "\n".join(["Try first:", *lines])
+    return "\n".join(["\b\nTry first:", *lines])

@@ -12,7 +12,6 @@ import typer
 
 from kinfolk.cli.output import note
 from kinfolk.core.errors import SettingsError, UsageError
-from kinfolk.store.files import write_atomic
 
 _FILES = {
     "module.py.txt": "{name}.py",
@@ -74,6 +73,8 @@ def _write_package(kind: str, name: str, folder: Path | None) -> None:
         SettingsError: The name is no name of a module.
         UsageError: One of the files exists.
     """
+    from kinfolk.store.files import write_atomic
+
     if not name.isidentifier() or keyword.iskeyword(name) or name != name.lower():
         raise SettingsError(
             f"'{name}' cannot be the name of a module. Use lower-case letters, digits and _, "

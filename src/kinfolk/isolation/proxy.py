@@ -99,10 +99,21 @@ class IsolatedPolicy:
 
     def act_wait(self) -> Ints:
         """Return the actions, with noop in place of missing and invalid ones."""
-        call, batch, log = self._call, self._batch, self.failure_log
+        call, batch = self._call, self._batch
         assert call is not None  # set by act_async
         assert batch is not None
         start = time.perf_counter()
+        try:
+            actions = self._wait_for_actions(call, batch)
+        except BaseException:
+            call.hand_over()  # nobody measures it any more
+            raise
+        self.policy_seconds += time.perf_counter() - start
+        return actions
+
+    def _wait_for_actions(self, call: BatchedCall, batch: AgentBatch) -> Ints:
+        """Return the actions of a batch, and charge the time they took."""
+        log = self.failure_log
         late = call.collect()
         actions = call.read_actions(late, lambda: log.noop_actions(batch))
         n_missing = self._collect_late(late, actions, call.elapsed) if late else 0
@@ -112,9 +123,7 @@ class IsolatedPolicy:
         if self.workers.limits.measures_size:
             called = [supervised for supervised, _ in self._called.values()]
             self._call = None if self.workers.check_size(called) else self._call
-        valid_actions = log.validate_actions(actions, batch, self._n_called_rows - n_missing)
-        self.policy_seconds += time.perf_counter() - start
-        return valid_actions
+        return log.validate_actions(actions, batch, self._n_called_rows - n_missing)
 
     def close(self) -> None:
         """Release the workers for other tasks and unmap their buffers; may be called twice."""

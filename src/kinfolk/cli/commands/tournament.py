@@ -29,7 +29,6 @@ from kinfolk.evaluation.formatting import (
     format_number,
     format_sample_size,
 )
-from kinfolk.jobs.progress import JobProgress
 
 PoliciesArgument = Annotated[
     list[str] | None,
@@ -78,6 +77,8 @@ class MeetingCommand(NamedTuple):
         Returns:
             The run, its settings and its last event; None instead of that if JSON was printed.
         """
+        from kinfolk.jobs.progress import JobProgress
+
         add_submissions(call, policies)
         engine = call.make_engine()
         with stdout_for_document(call.json):
