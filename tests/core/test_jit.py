@@ -3,11 +3,12 @@ import os
 import shutil
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
 
-from kinfolk.core import jit
+from kinfolk.core import jit, kernel_cache
 from kinfolk.core.kernel_cache import reached_code
 
 SCRIPT = """
@@ -159,3 +160,22 @@ def test_a_kernel_calls_another_by_its_address():
     add_to_rows(address, table, amounts)
     assert table.tolist() == [[11, 22], [13, 24]]
     assert jit.get_kernel_address(add_to, table[0], amounts) == address
+
+
+@pytest.mark.parametrize("has_temporary_folder", [True, False])
+def test_a_read_only_cache_is_read_and_not_written(tmp_path, monkeypatch, has_temporary_folder):
+    def find_temporary_folder():
+        if not has_temporary_folder:  # as in the fork server of a sandbox
+            raise FileNotFoundError
+        return str(tmp_path / "temporary")
+
+    shared, own = tmp_path / "shared", tmp_path / f"temporary/kinfolk-kernels-{os.getuid()}"
+    monkeypatch.setenv("KINFOLK_CACHE", str(shared))
+    monkeypatch.setattr(kernel_cache.os, "access", lambda path, mode: Path(path) != shared)
+    monkeypatch.setattr(kernel_cache.tempfile, "gettempdir", find_temporary_folder)
+    for function in (kernel_cache.cache_root, kernel_cache._readable_roots):
+        monkeypatch.setattr(kernel_cache, function.__name__, function.__wrapped__)
+    roots = (shared, own) if has_temporary_folder else (shared,)
+    assert kernel_cache._readable_roots() == roots
+    assert kernel_cache.cache_root() == roots[-1]
+    assert kernel_cache._may_write() == has_temporary_folder

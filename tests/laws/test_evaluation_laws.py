@@ -129,9 +129,11 @@ def test_a_sandbox_has_no_effect_on_a_valid_policy():
 
 
 @pytest.mark.more
-def test_a_sandbox_has_no_effect_in_the_savanna():
-    played = event_lines_of(SAVANNA, LocalEngine(), isolate="agent", sandbox=True)
-    assert played == plain("savanna")
+@pytest.mark.parametrize("world", ["savanna", "cogsguard"])
+@pytest.mark.parametrize("isolate", ["slot", "agent"])
+def test_a_sandbox_has_no_effect_in_either_world(isolate, world):
+    settings = EVALUATIONS[world]
+    assert event_lines_of(settings, LocalEngine(), isolate=isolate, sandbox=True) == plain(world)
 
 
 def test_a_single_slot_can_be_isolated():

@@ -9,6 +9,7 @@ share their kernels.
 
 from __future__ import annotations
 
+import contextlib
 import enum
 import functools
 import hashlib
@@ -78,22 +79,26 @@ class KernelCache(_NumbaCache):  # type: ignore[misc]
 
     def is_empty(self) -> bool:
         """Return whether the cache has no signature of this kernel."""
-        return not any(Path(self.cache_path).glob(f"{self._code_hash}-*{_SUFFIX}"))
+        pattern = f"{self._code_hash}-*{_SUFFIX}"
+        return not any(any((root / self.name).glob(pattern)) for root in _readable_roots())
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         """Return the compiled code for a signature; None if it is not in the cache."""
         target_context.refresh()
-        try:
-            data = self._file(sig, target_context.codegen()).read_bytes()
-        except OSError:
-            return None
-        return _core.compiler.CompileResult._rebuild(target_context, *pickle.loads(data))
+        file = self._file_name(sig, target_context.codegen())
+        for root in _readable_roots():
+            try:
+                data = (root / self.name / file).read_bytes()
+            except OSError:
+                continue
+            return _core.compiler.CompileResult._rebuild(target_context, *pickle.loads(data))
+        return None
 
     def save_overload(self, sig: Any, data: Any) -> None:
         """Write the compiled code of a signature, unless this process may only read."""
-        if self.read_only or data.library.has_dynamic_globals:
+        if self.read_only or data.library.has_dynamic_globals or not _may_write():
             return
-        path = self._file(sig, data.codegen)
+        path = Path(self.cache_path) / self._file_name(sig, data.codegen)
         path.parent.mkdir(parents=True, exist_ok=True)
         draft = path.with_suffix(f".{os.getpid()}")
         draft.write_bytes(_core.serialize.dumps(data._reduce()))
@@ -104,10 +109,10 @@ class KernelCache(_NumbaCache):  # type: ignore[misc]
 
     enable = disable = flush
 
-    def _file(self, sig: Any, codegen: Any) -> Path:
-        """Return the file of a signature compiled for the CPU of a numba code generator."""
+    def _file_name(self, sig: Any, codegen: Any) -> str:
+        """Return the name of the file of a signature compiled for the CPU of a code generator."""
         parts = [*_describe_types(sig), repr(codegen.magic_tuple())]
-        return Path(self.cache_path) / f"{self._code_hash}-{_hash_texts(parts)}{_SUFFIX}"
+        return f"{self._code_hash}-{_hash_texts(parts)}{_SUFFIX}"
 
 
 def reached_code(function: Callable[..., Any], options: str = "") -> list[str]:
@@ -247,14 +252,36 @@ def kernels_cached() -> int:
 
 @functools.cache
 def cache_root() -> Path:
-    """Return KINFOLK_CACHE or the user's cache folder; a temporary one if that is read-only."""
+    """Return where kernels are written: the chosen folder, or a temporary one if that is read-only."""
+    root, suffix = _chosen_root(), ""
+    with contextlib.suppress(OSError):
+        root.mkdir(parents=True, exist_ok=True)
+    if root.exists():
+        suffix = f"-{os.getuid()}"
+    if os.access(root, os.W_OK):
+        return root
+    try:
+        return Path(tempfile.gettempdir()) / f"kinfolk-kernels{suffix}"
+    except FileNotFoundError:  # a fork server in a sandbox may write nowhere
+        return root
+
+
+def _may_write() -> bool:
+    """Return whether kernels can be written at all: not where even temporary files cannot be."""
+    return cache_root() != _chosen_root() or os.access(cache_root(), os.W_OK)
+
+
+@functools.cache
+def _readable_roots() -> tuple[Path, ...]:
+    """Return where kernels are read from: also the chosen folder if it is read-only.
+
+    A sandbox sees the folder of its host like that, and need not compile what the host has.
+    """
+    return tuple(dict.fromkeys([_chosen_root(), cache_root()]))
+
+
+def _chosen_root() -> Path:
+    """Return KINFOLK_CACHE, or the user's cache folder."""
     chosen = os.environ.get("KINFOLK_CACHE")
     home = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    root = Path(chosen) if chosen else Path(home) / "kinfolk" / "kernels"
-    try:
-        root.mkdir(parents=True, exist_ok=True)
-    except OSError:
-        root = Path(tempfile.gettempdir()) / "kinfolk-kernels"
-    if not os.access(root, os.W_OK) and root.exists():
-        root = Path(tempfile.gettempdir()) / f"kinfolk-kernels-{os.getuid()}"
-    return root
+    return Path(chosen) if chosen else Path(home) / "kinfolk" / "kernels"
