@@ -8,6 +8,7 @@ import time
 
 import pytest
 
+from kinfolk.core import temporary_folder
 from kinfolk.core.temporary_folder import TemporaryFolder, remove_stale_folders, remove_tree
 
 NEST_FOLDERS = """
@@ -39,6 +40,8 @@ def nest_folders(folder, depth):
 @pytest.fixture
 def temp_root(tmp_path, monkeypatch):
     """A folder in which all temporary folders are created."""
+    # An earlier test of this process may still use a folder; these begin without one.
+    monkeypatch.setattr(temporary_folder, "_process_folder", temporary_folder._ProcessFolder())
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     return tmp_path
 
