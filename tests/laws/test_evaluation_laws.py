@@ -129,9 +129,11 @@ def test_a_sandbox_has_no_effect_on_a_valid_policy():
 
 
 @pytest.mark.more
-@pytest.mark.parametrize("world", ["savanna", "cogsguard"])
+@pytest.mark.parametrize(
+    "world", ["savanna", "cogsguard", pytest.param("odd", marks=pytest.mark.train)]
+)
 @pytest.mark.parametrize("isolate", ["slot", "agent"])
-def test_a_sandbox_has_no_effect_in_either_world(isolate, world):
+def test_a_sandbox_has_no_effect_in_either_world_nor_on_nets(isolate, world):
     settings = EVALUATIONS[world]
     assert event_lines_of(settings, LocalEngine(), isolate=isolate, sandbox=True) == plain(world)
 

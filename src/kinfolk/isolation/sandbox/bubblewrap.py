@@ -91,8 +91,6 @@ def build_command(
         command += ["--dir", folder]
     for kind, path in binds:
         command += [kind, os.path.realpath(path), path]
-    for path in filter(os.path.exists, _DEVICES):  # writable still, but their times are not
-        command += ["--remount-ro", path]
     command += ["--chdir", str(SCRATCH), "--remount-ro", "/"]
     return [*command, "--", _base_executable(), "-I", "-S", "-B", *arguments]
 

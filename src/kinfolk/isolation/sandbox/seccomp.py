@@ -54,7 +54,7 @@ _DENIED = (
     "personality", "vhangup", "iopl", "ioperm", "modify_ldt", "uselib", "ustat", "sysfs", "_sysctl", "create_module", "nfsservctl",
     "mknod", "mknodat", "setuid", "setgid", "setreuid", "setregid", "setresuid", "setresgid", "setgroups", "setfsuid", "setfsgid", "capset",
     "io_setup", "io_submit", "io_uring_setup", "io_uring_enter", "io_uring_register",
-    "pidfd_send_signal", "pidfd_open", "pidfd_getfd", "sync", "syncfs", "sendmsg", "sendmmsg",
+    "pidfd_send_signal", "pidfd_open", "pidfd_getfd", "utime", "utimes", "futimesat", "utimensat", "sync", "syncfs", "sendmsg", "sendmmsg",
 )  # fmt: skip
 _NEW_PROCESS = ("fork", "vfork", "execve", "execveat")
 # First argument: the process; its own id is allowed, and 0 where that means itself.
