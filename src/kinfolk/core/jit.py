@@ -38,8 +38,7 @@ _CALLEE_OPTIONS = {"no_cfunc_wrapper": True, "boundscheck": BOUNDSCHECK}
 PYTHON_ADDRESS = -1  # the address of a function that stays Python
 _functions: list[Callable[..., Any]] = []
 _dispatchers: dict[int, Any] = {}  # by address; machine code lives as long as its dispatcher
-_addresses: dict[tuple[Any, ...], int] = {}
-_types: dict[Any, tuple[Any, ...]] = {}  # numba's types by the fingerprint of the values
+_addresses: dict[Any, int] = {}  # by function and the fingerprint of its arguments
 
 
 def kernel(function: F) -> F:
@@ -116,18 +115,22 @@ def missing_kernels(kernels: Iterable[Callable[..., Any]]) -> dict[str, int]:
 
 
 def _find_types(examples: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Return numba's types of some values.
+    """Return numba's types of some values."""
+    return tuple(_numba.typeof(example) for example in examples) if COMPILED else ()
 
-    They are kept by the fingerprint that numba's dispatchers use, because finding the types of a
-    tuple with a hundred arrays takes longer than a whole game.
+
+def _make_address_key(function: Callable[..., Any], examples: tuple[Any, ...]) -> Any:
+    """Return what the address of a function for arguments of these types is kept by.
+
+    That is the fingerprint which numba's dispatchers use, because finding the types of a tuple with
+    a hundred arrays, or hashing them, takes longer than a whole game.
     """
+    if not COMPILED:
+        return function
     try:
-        fingerprint = _dispatcher.compute_fingerprint(examples)
+        return function, _dispatcher.compute_fingerprint(examples)
     except NotImplementedError:  # a value that numba knows by Python code only
-        return tuple(_numba.typeof(example) for example in examples)
-    if fingerprint not in _types:
-        _types[fingerprint] = tuple(_numba.typeof(example) for example in examples)
-    return _types[fingerprint]
+        return function, *_find_types(examples)
 
 
 def get_function_address(function: Callable[..., Any], *examples: Any) -> int:
@@ -137,11 +140,10 @@ def get_function_address(function: Callable[..., Any], *examples: Any) -> int:
         function: Returns an integer, and allocates no arrays.
         examples: Arguments of the types that it will be called with.
     """
-    types = _find_types(examples) if COMPILED else ()
-    key = (function, *types)
+    key = _make_address_key(function, examples)
     if key not in _addresses:
         if COMPILED:
-            _addresses[key] = _compile_to_address(function, types)
+            _addresses[key] = _compile_to_address(function, _find_types(examples))
         else:
             _addresses[key] = len(_functions)
             _functions.append(function)
@@ -168,10 +170,9 @@ def get_kernel_address(kernel: Callable[..., Any], *examples: Any) -> int:
         kernel: A kernel; what it returns, at most one word, is dropped.
         examples: Arguments of the types that it will be called with.
     """
-    types = _find_types(examples) if COMPILED else ()
-    key = (kernel, *types)
+    key = _make_address_key(kernel, examples)
     if key not in _addresses and COMPILED:
-        dispatcher = cast("Any", kernel)
+        types, dispatcher = _find_types(examples), cast("Any", kernel)
         dispatcher.compile(types)
         result = dispatcher.overloads[types]
         name = result.fndesc.llvm_func_name

@@ -11,6 +11,7 @@ import numpy as np
 from kinfolk.core.arrays import AnyArray, Floats, Ints
 from kinfolk.play.results import EpisodeResult
 from kinfolk.play.task import MAX_FREE_TICKS, Observer, RolloutTask, WorldRef
+from kinfolk.play.world_cache import reuse_world
 from kinfolk.policies.build import ResolvedPolicy
 from kinfolk.policies.role_domain import ROLE_DOMAINS, RoleDomain, role_tables_in_memory
 from kinfolk.roles.catalog import RoleCatalog
@@ -60,12 +61,12 @@ class RoleEnvironment:
     @property
     def n_teams(self) -> int:
         """Number of teams in a world."""
-        return len(self.domain.team_rows(self.world.build()))
+        return len(self.domain.team_rows(reuse_world(self.world, 1)))
 
     @property
     def team_size(self) -> int:
         """Number of agents of a team at the start."""
-        return self.domain.initial_team_size(self.world.build())
+        return self.domain.initial_team_size(reuse_world(self.world, 1))
 
     def __call__(self, task: RolloutTask[Any], world: World) -> RoleScorer:
         """Return the observer that scores the games of a task."""
@@ -224,7 +225,7 @@ def games_task(
         seed: Random seed of all games.
         games: Their episodes and teams.
     """
-    domain, world = environment.domain, environment.world.build()
+    domain, world = environment.domain, reuse_world(environment.world, 1)
     size = domain.initial_team_size(world)
     fitted = [[fit_team(team, size) for team in game.teams] for game in games]
     teams = np.array(fitted, dtype=np.int64)
