@@ -20,7 +20,7 @@ from kinfolk.store.integrity import (
 )
 
 SETTINGS_FILE = "settings.json"
-FORMAT_VERSION = 2
+FORMAT_VERSION = 3  # raised whenever the rules of a world change
 # Added to the message that refuses a file of an earlier format.
 FORMER_FORMAT_REASON = (
     " Earlier formats hold games by former rules of their worlds; CHANGELOG.md says what changed."
@@ -67,10 +67,11 @@ def read_run_settings(folder: Path) -> dict[str, Any]:
             raise DamagedRunError(f"{path} is damaged: {error}.") from None
         config = dict(content) if isinstance(content, dict) else {}
         actual = config.pop("format", None)
+        is_former = isinstance(actual, int) and actual < FORMAT_VERSION
         if actual != FORMAT_VERSION:
             raise DamagedRunError(
                 f"{path} has format {actual}; this kinfolk reads {FORMAT_VERSION}."
-                f"{FORMER_FORMAT_REASON if actual == 1 else ''}"
+                f"{FORMER_FORMAT_REASON if is_former else ''}"
             )
         verify(data, str(path))
         if not isinstance(config.get("job"), str) or not isinstance(config.get("settings"), dict):

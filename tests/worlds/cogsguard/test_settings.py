@@ -5,6 +5,8 @@ import pytest
 
 from kinfolk.core.errors import SettingsError, UsageError
 from kinfolk.core.settings import validate_settings
+from kinfolk.replay import codec
+from kinfolk.store import settings_file
 from kinfolk.worlds.cogsguard import reset
 from kinfolk.worlds.cogsguard.maps import KNOWN_SYMBOLS
 from kinfolk.worlds.cogsguard.presets import DESCRIPTIONS, FORMER_RULES, MAP_DEFAULTS, PRESETS
@@ -139,6 +141,11 @@ def test_a_snapshot_of_other_rules_is_refused_with_the_reason(missing, changed, 
         "docs/cogsguard.md lists what changed. Start anew."
     )
     world.restore(world.snapshot())
+
+
+def test_runs_and_replays_of_former_rules_are_of_former_formats():
+    versions = (CogsguardWorld.rules_version, settings_file.FORMAT_VERSION, codec.FORMAT_VERSION)
+    assert versions == (4, 3, 4), "raise both formats with the version of the rules"
 
 
 def test_groups_are_named_for_teams():
