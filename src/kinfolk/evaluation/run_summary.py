@@ -37,19 +37,16 @@ def summarize_run(run: Run | DamagedRun) -> RunSummary:
     headline = ""
     if state == "done":
         try:
-            headline = describe_headline(run.events())
+            headline = describe_headline(run.last_event())
         except (KinfolkError, LookupError, TypeError, ValueError):
             state = "damaged"
     return RunSummary(run.name, date, job, world, settings.get("seed"), headline, state)
 
 
-def describe_headline(events: Iterable[Mapping[str, Any]]) -> str:
+def describe_headline(last: Mapping[str, Any] | None) -> str:
     """Return the figure one would quote of a run, from its last event; "" if it has none."""
-    last: Mapping[str, Any] = {}
-    for event in events:
-        last = event
-    describe = _HEADLINES.get(str(last.get("kind")))
-    return "" if describe is None else describe(last)
+    describe = None if last is None else _HEADLINES.get(str(last["kind"]))
+    return "" if last is None or describe is None else describe(last)
 
 
 def select_runs(

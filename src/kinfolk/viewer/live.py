@@ -12,6 +12,7 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 from kinfolk.core.errors import KinfolkError
 from kinfolk.store.event_log import get_events_size
 from kinfolk.viewer.run_index import RunIndex
+from kinfolk.viewer.run_table import list_run_replays
 
 POLL_INTERVAL = 0.25  # seconds between looks for more of a run; each costs a few system calls
 
@@ -71,7 +72,7 @@ def _read_progress(run_index: RunIndex, name: str, replay: str) -> dict[str, Any
         "status": run.status,  # read first: what a run writes before it ends must not be missed
         "frames": run_index.get_replay(name, replay).frames if replay else 0,
         "events": get_events_size(run.folder),
-        "replays": run_index.list_replays(run),
+        "replays": list_run_replays(run),
     }
 
 

@@ -33,6 +33,11 @@ from kinfolk.viewer.security import LOOPBACK, RequestGuard
 _PAGE_FILES = {"": "index.html", "app.js": "app.js", "app.css": "app.css"}
 _MEDIA_TYPES = {"html": "text/html", "js": "text/javascript", "css": "text/css"}
 _BINARY_MEDIA_TYPE = "application/octet-stream"
+# A page of a run may hold what others wrote: it gets no access to this server, and loads nothing.
+_FOREIGN_PAGE_POLICY = (
+    "sandbox allow-scripts; default-src 'none'; script-src 'unsafe-inline'; frame-src blob: data: 'self'; "
+    "style-src 'unsafe-inline'; img-src data: blob:"
+)
 _MAX_PATH_SHOWN = 100  # characters of a path in an error message
 
 Endpoint = Callable[[Request], Response]
@@ -72,11 +77,11 @@ def make_app(
     replay = "/api/runs/{run}/replays/{replay}"
     handlers: dict[str, Handler] = {
         "/api/runs": lambda index, _: FiniteJSONResponse(index.list_runs()),
+        "/api/runs/{run}": _serve_json(RunIndex.get_info),
         "/api/runs/{run}/metrics": _serve_json(RunIndex.get_metrics),
-        "/api/runs/{run}/results": _serve_json(RunIndex.get_results),
-        "/api/runs/{run}/failures": _serve_json(RunIndex.get_failures),
-        "/api/runs/{run}/family": _serve_json(RunIndex.get_family),
+        "/api/runs/{run}/report": _serve_json(RunIndex.get_report),
         "/api/runs/{run}/roles": _serve_json(RunIndex.get_role_history),
+        "/api/runs/{run}/pages/{page}": _serve_page,
         replay: _serve_replay,
         f"{replay}/series": _serve_series,
         f"{replay}/frames/{{chunk:int}}": _serve_frames,
@@ -137,6 +142,13 @@ async def _handle_not_found(request: Request, error: Exception) -> Response:
 def _serve_json(read: Callable[[RunIndex, str], Any]) -> Handler:
     """Return a handler that answers with what a method of the index returns for the run."""
     return lambda index, request: FiniteJSONResponse(read(index, request.path_params["run"]))
+
+
+def _serve_page(run_index: RunIndex, request: Request) -> Response:
+    """Answer with a page that a run holds; it runs as a page of another site would."""
+    page = run_index.get_page(request.path_params["run"], request.path_params["page"])
+    headers = {"content-security-policy": _FOREIGN_PAGE_POLICY}
+    return HTMLResponse(page, headers=headers)
 
 
 def _get_replay(run_index: RunIndex, request: Request) -> Replay:

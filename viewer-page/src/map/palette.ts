@@ -10,6 +10,11 @@ export const SKY = "#56b4e9", PURPLE = "#cc79a7", YELLOW = "#f0e442";
 const GROUP_COLOURS = [BLUE, PURPLE, GREEN, ORANGE];
 export const LINE_COLOURS = [BLUE, VERMILLION, GREEN, PURPLE, ORANGE, SKY, "#7f7f7f", YELLOW];
 
+/** The palette by the names that worlds use. */
+const NAMED: Record<string, string> = { blue: BLUE, vermillion: VERMILLION, green: GREEN, orange: ORANGE, sky: SKY, purple: PURPLE, yellow: YELLOW, grey: "#8a8f98", grass: "#4f9a48" };
+
+export function namedColour(name: string): string { return NAMED[name] ?? NAMED.grey; }
+
 export interface ColourScheme {
   dark: boolean; ink: string; faint: string; paper: string; ground: Rgb; wall: Rgb; grass: Rgb; bare: Rgb;
 }
@@ -39,7 +44,7 @@ export function mix(a: Rgb, b: Rgb, share: number): Rgb {
 /** Brighter variants of dark hues, for the dark theme. */
 const BRIGHT: Record<string, string> = { [BLUE]: "#4ea8e6", [VERMILLION]: "#f28038", [PURPLE]: "#e0a0c4", [GREEN]: "#2fc39a" };
 
-function forTheme(colour: string): string { return colourScheme().dark ? BRIGHT[colour] ?? colour : colour; }
+export function forTheme(colour: string): string { return colourScheme().dark ? BRIGHT[colour] ?? colour : colour; }
 
 /** Colour and shape of the agents of a group: by its name if that says predator or prey, else by its index. */
 export function groupStyle(name: string, index: number): GroupStyle {
