@@ -4,7 +4,7 @@ import { addressHref, type Address } from "./address";
 import type { Replay } from "./data/replay";
 import type { RunInfo, RunRow } from "./data/source";
 import { formatName, h } from "./dom";
-import { ownerColour } from "./map/palette";
+import { WorldStyle } from "./map/world_style";
 import { swatch } from "./panels/inspector";
 import type { Player } from "./player";
 
@@ -12,10 +12,12 @@ const MAX_OTHERS = 300; // replays that are offered to compare with; the list of
 
 /** What is played on a map, by whom, and the colours of its groups; with its name if there are several maps. */
 export function caption({ head, label }: Replay, index: number, count: number): HTMLElement {
+  const style = new WorldStyle(head);
+  const sides = style.owners.filter((name) => !style.groups.includes(name));
   return h("span", {}, count > 1 ? h("b", {}, `${"AB"[index]} ${label} `) : null,
     `${head.world}${head.preset ? ` ${head.preset}` : ""}, seed ${head.seed}, episode ${head.episode} `,
-    ...head.groups.map((name: string, i: number) => h("span.key", {}, swatch(name, i), formatName(name))),
-    (head.render_spec.owners as string[]).includes("clips") ? h("span.key", {}, h("span.swatch.diamond", { style: `background:${ownerColour("clips", head.groups)}` }), "clips") : null,
+    ...head.groups.map((name: string, i: number) => h("span.key", {}, swatch(style.group(i)), formatName(name))),
+    ...sides.map((name) => h("span.key", {}, h("span.swatch.diamond", { style: `background:${style.owner(name)}` }), formatName(name))),
     ...Object.entries<string>(head.players ?? {}).map(([slot, policy]) => h("span.key.player", { title: policy }, `${slot}: ${policy}`)));
 }
 

@@ -7,6 +7,7 @@ import { Replay } from "./data/replay";
 import { findSource, type Report, type RunInfo, type RunRow } from "./data/source";
 import { h, oncePerFrame } from "./dom";
 import { helpDialog, listenToKeys } from "./keyboard";
+import { mapLegend } from "./map/legend";
 import { handlePointer } from "./map/pointer";
 import { clearSprites } from "./map/sprites";
 import { Player, ReplayView } from "./player";
@@ -50,7 +51,7 @@ export class Page {
     listenToKeys({
       player: this.player, jump: (direction) => this.transport.jump(direction), changeSpeed: (direction) => this.transport.changeSpeed(direction),
       selectTab: (i) => this.side.select(i), toggleTheme: () => this.toggleTheme(), toggleMarks: () => this.side.inspector.toggleMarks(), showHelp: () => this.help.showModal(),
-      search: () => this.search(),
+      search: () => this.search(), toggleLegend: () => this.maps.querySelectorAll("details").forEach((box) => { box.open = !box.open; }),
     });
     const remember = oncePerFrame(() => this.remember());
     this.player.onFrame.on(() => { if (!this.player.playing) remember(); });
@@ -178,7 +179,7 @@ export class Page {
     writeAddress({ run: info.name, view });
     this.close();
     this.breadcrumbs.replaceChildren(h("span.run-name", {}, info.name));
-    this.body.replaceChildren(h("main.run-page", {}, this.side.run.element, this.side.roles.element, this.nets.element));
+    this.body.replaceChildren(h("main.run-page", {}, this.side.run.element, this.side.roles.element, this.nets.element, this.side.run.more));
     await this.refreshRun(info, null);
     this.followRun(info.name, "");
   }
@@ -206,7 +207,8 @@ export class Page {
     this.maps.dataset.views = String(replays.length);
     this.body.replaceChildren(h("main.replay-page", {}, h("div.viewport", {}, this.maps, this.transport.element), this.side.element));
     const views = replays.map((replay, i) => new ReplayView(boxes[i], replay));
-    for (const view of views) {
+    for (const [i, view] of views.entries()) {
+      this.maps.children[i].append(mapLegend(view.map));
       view.onError = (error) => this.showProblem(error);
       handlePointer(view, this.player);
     }

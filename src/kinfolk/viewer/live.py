@@ -17,6 +17,11 @@ from kinfolk.viewer.run_table import list_run_replays
 POLL_INTERVAL = 0.25  # seconds between looks for more of a run; each costs a few system calls
 
 
+# Seconds without a sign of life after which a page is taken for gone. The page sends one every 20
+# seconds, but browsers let hidden pages act once a minute only.
+MAX_SILENCE = 150.0
+
+
 async def stream_updates(run_index: RunIndex, websocket: WebSocket) -> None:
     """Tell the page when its run has grown, until the run ends or the page disconnects.
 
@@ -41,6 +46,7 @@ async def stream_updates(run_index: RunIndex, websocket: WebSocket) -> None:
                 await websocket.close(1000)
                 return
             await asyncio.wait([disconnected], timeout=POLL_INTERVAL)
+        await websocket.close(1001)  # if it is only silent
     except KinfolkError as error:
         await websocket.close(1000, str(error)[:100])
     except (WebSocketDisconnect, RuntimeError):
@@ -50,10 +56,10 @@ async def stream_updates(run_index: RunIndex, websocket: WebSocket) -> None:
 
 
 async def _wait_for_disconnect(websocket: WebSocket) -> None:
-    """Return when the page has closed its end."""
-    with contextlib.suppress(WebSocketDisconnect, RuntimeError):
+    """Return when the page has closed its end, or has been silent for `MAX_SILENCE` seconds."""
+    with contextlib.suppress(WebSocketDisconnect, RuntimeError, TimeoutError, KeyError):
         while True:
-            await websocket.receive_text()
+            await asyncio.wait_for(websocket.receive_text(), MAX_SILENCE)
 
 
 def _read_progress(run_index: RunIndex, name: str, replay: str) -> dict[str, Any]:

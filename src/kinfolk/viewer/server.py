@@ -26,6 +26,7 @@ from starlette.types import ASGIApp
 from kinfolk.core.errors import KinfolkError, UsageError
 from kinfolk.replay.codec import FRAMES, SERIES
 from kinfolk.replay.reader import Replay
+from kinfolk.viewer.connections import TimedHTTPProtocol
 from kinfolk.viewer.live import stream_updates
 from kinfolk.viewer.run_index import RunIndex
 from kinfolk.viewer.security import LOOPBACK, RequestGuard
@@ -233,10 +234,10 @@ def serve(root: Path, host: str, port: int, on_ready: Callable[[str], None]) -> 
 
 
 def make_uvicorn_config(app: ASGIApp) -> uvicorn.Config:
-    """Return the server's configuration: few log lines, and a shutdown within a second."""
+    """Return the server's configuration: few log lines, a shutdown within a second, timeouts."""
     return uvicorn.Config(
-        app, log_level="warning", lifespan="off", ws="websockets-sansio", server_header=False,
-        timeout_graceful_shutdown=1,
+        app, log_level="warning", lifespan="off", http=TimedHTTPProtocol, ws="websockets-sansio",
+        ws_ping_interval=20.0, ws_ping_timeout=20.0, server_header=False, timeout_graceful_shutdown=1,
     )  # fmt: skip
 
 

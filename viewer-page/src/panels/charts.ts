@@ -2,12 +2,11 @@
 
 import uPlot from "uplot";
 import { formatName, formatNumber, h } from "../dom";
-import { colourScheme, groupStyle, LINE_COLOURS, ownerColour } from "../map/palette";
+import { colourScheme } from "../map/palette";
 import type { Player } from "../player";
 
 const HEIGHT = 132;
 const DASHES = [[], [5, 4]]; // of the first and the second replay of a comparison
-const GRASS_COLOUR = "#4f9a48";
 
 interface SeriesChart { plot: uPlot; cursor: HTMLElement; names: string[]; values: HTMLElement[] }
 
@@ -58,14 +57,10 @@ export class Charts {
   }
 
   private addChart(title: string, names: string[]): void {
-    const { groups } = this.player.main.replay.head;
-    const groupColours = groups.map((name: string, i: number) => groupStyle(name, i).colour);
-    const otherColours = LINE_COLOURS.filter((colour) => !groupColours.includes(colour)); // for slots
+    const { style } = this.player.main.map;
     const lines = names.map((fullName, i) => {
       const name = fullName.slice(title.length + 1);
-      const colour = groups.includes(name) ? groupColours[groups.indexOf(name)]
-        : name === "clips" ? ownerColour(name, groups) : name === "grass" ? GRASS_COLOUR : otherColours[i % otherColours.length];
-      return { name, colour, value: h("b") };
+      return { name, colour: style.line(name, i), value: h("b") };
     });
     const { figure, plot: container, axes } = chartFrame(title, lines);
     this.element.append(figure);

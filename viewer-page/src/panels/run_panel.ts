@@ -17,6 +17,7 @@ export interface RunContent {
 
 export class RunPanel {
   readonly element = h("section.run", { "aria-label": "Run" });
+  readonly more = h("div.more"); // settings and numbers, which stand below everything else
   private content: RunContent | null = null;
   private opened = new Set<string>(); // details that stay open when the panel is drawn again
 
@@ -29,7 +30,8 @@ export class RunPanel {
     this.element.replaceChildren(
       ...(info ? [head ? h("p", {}, h("a.to-page", { href: addressHref({ run: info.name, view: "page" }) }, "Page of this run")) : this.header(info)] : []),
       ...(report ? [reportElement(report, info?.name ?? "")] : []),
-      result ? this.episode(result.result) : head ? h("p.hint", {}, "This episode has not ended yet.") : h("span"),
+      result ? this.episode(result.result) : head ? h("p.hint", {}, "This episode has not ended yet.") : h("span"));
+    this.more.replaceChildren(
       this.details("Settings", () => [settingsTable(info?.settings ?? head)], !report?.blocks.length),
       ...(info ? [this.details("All recorded numbers", () => [this.numbers()], false)] : []));
   }

@@ -12,15 +12,16 @@ const FEW_POINTS = 40; // up to which points are drawn on a line
 const WHOLE_STEPS = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000, 20_000, 50_000, 100_000, 200_000, 500_000, 1e6, 2e6, 5e6, 1e7, 5e7, 1e8];
 
 export function curveChart(block: Extract<Block, { type: "curves" }>, colours: NamedColours): HTMLElement {
-  const legend = block.lines.map(({ name, group }) => ({ name, colour: colours.get(group), value: h("b") }));
+  const chosen = colours.choose(block.lines.map(({ group }) => group));
+  const legend = block.lines.map(({ name }, i) => ({ name, colour: chosen[i], value: h("b") }));
   const { plot: container, axes: [xAxis, yAxis], legend: keys } = chartFrame("", legend);
   const tables = block.lines.map(({ x, y, low, high }) => [x, y, ...(low.length ? [low, high] : [])] as uPlot.AlignedData);
   const data = tables.length > 1 ? uPlot.join(tables) : tables[0];
   const series: uPlot.Series[] = [{}];
   const bands: uPlot.Band[] = [];
   const lineAt: number[] = []; // the index of each line in the data
-  for (const { group, x, low } of block.lines) {
-    const colour = colours.get(group);
+  for (const [i, { x, low }] of block.lines.entries()) {
+    const colour = chosen[i];
     lineAt.push(series.length);
     series.push({ stroke: colour, width: 1.7, spanGaps: true, points: { show: x.length <= FEW_POINTS, size: 5 } });
     if (!low.length) continue;
@@ -41,7 +42,7 @@ export function curveChart(block: Extract<Block, { type: "curves" }>, colours: N
     if (plot) plot.setSize({ width, height: HEIGHT });
     plot ??= new uPlot({
       width, height: HEIGHT, legend: { show: false }, cursor: { drag: { x: false, y: false }, y: false, points: { size: 6 } },
-      scales: { x: { time: false } }, axes: [isWhole ? { ...xAxis, incrs: WHOLE_STEPS } : xAxis, yAxis], series, bands, hooks: { setCursor: [showValues] },
+      scales: { x: { time: false }, y: { range: (_, low, high) => low === high ? [low - (Math.abs(low) || 1) / 2, low + (Math.abs(low) || 1) / 2] : uPlot.rangeNum(low, high, 0.1, true) } }, axes: [isWhole ? { ...xAxis, incrs: WHOLE_STEPS } : xAxis, yAxis], series, bands, hooks: { setCursor: [showValues] },
     }, data, container);
   }).observe(container);
   return h("div.curves", {}, keys, container, h("p.axis-label", {}, block.note ? `${block.x_label}; ${block.note}` : block.x_label));

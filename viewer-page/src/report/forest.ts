@@ -36,11 +36,12 @@ export function forestPlot(block: Extract<Block, { type: "estimates" }>, colours
   const ticks = niceTicks(low, high);
   const grid = (height: number) => [...ticks.map((tick) => s("line", { class: "grid", x1: x(tick), x2: x(tick), y1: 0, y2: height })),
     ...(block.zero ? [s("line", { class: "zero", x1: x(0), x2: x(0), y1: 0, y2: height })] : [])];
-  const rows = block.rows.flatMap((row) => {
+  const chosen = colours.choose(block.rows.map(({ group }) => group));
+  const rows = block.rows.flatMap((row, i) => {
     const n = row.estimate?.[3] ?? row.values.length;
     return [
       h("dt", { title: row.name }, row.name),
-      h("dd.plot", {}, s("svg", { height: ROW, role: "img", "aria-label": `${row.name}: ${estimateText(row)}` }, ...grid(ROW), ...drawRow(row, x, block.zero ? colourScheme().ink : colours.get(row.group)))),
+      h("dd.plot", {}, s("svg", { height: ROW, role: "img", "aria-label": `${row.name}: ${estimateText(row)}` }, ...grid(ROW), ...drawRow(row, x, block.zero ? colourScheme().ink : chosen[i]))),
       h("dd.figure", {}, estimateText(row), n ? h("small", {}, `n = ${n}`) : null, row.note ? h("small", {}, row.note) : null),
     ];
   });
