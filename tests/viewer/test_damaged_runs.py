@@ -185,7 +185,7 @@ def test_the_list_in_the_browser_shows_the_problems(damaged, damaged_address, op
         assert screen.page.inner_text(".problem").startswith(
             f"{damaged[0]}/torn/events.jsonl.gz is cut"
         )
-        assert screen.page.inner_text("section.run summary >> nth=0") == "Settings"
+        assert screen.page.inner_text(".more summary >> nth=0") == "Settings"
         screen.problems = [p for p in screen.problems if " 404 " not in p and " 422 " not in p]
 
 
@@ -228,7 +228,7 @@ def test_a_damaged_role_history_is_reported_and_hides_nothing(serve, open_screen
             screen.open("#run=one")
             screen.page.wait_for_selector(".problem:visible")
             assert screen.page.inner_text(".problem").startswith(message)
-            assert screen.page.inner_text("section.run summary >> nth=0") == "Settings"
+            assert screen.page.inner_text(".more summary >> nth=0") == "Settings"
         screen.problems = [p for p in screen.problems if " 422 " not in p]
 
 

@@ -11,7 +11,10 @@ const TEXT_FIELDS: [keyof Address, string][] = [
   ["run", "run"], ["view", "view"], ["replay", "replay"], ["other", "with"], ["otherReplay", "withReplay"], ["search", "search"], ["sort", "sort"],
 ];
 
+let known = location.hash; // as it was last read or written here
+
 export function readAddress(): Address {
+  known = location.hash;
   const fields = new URLSearchParams(location.hash.slice(1));
   const number = (name: string) => (fields.has(name) && Number.isFinite(Number(fields.get(name))) ? Number(fields.get(name)) : null);
   const text = (name: string) => fields.get(name) ?? "";
@@ -37,6 +40,8 @@ export function addressHref(address: Partial<Address>): string { return `#${writ
 /** Write what is shown into the URL; `push` adds an entry to the browser's history. */
 export function writeAddress(address: Partial<Address>, push = false): void {
   const fragment = writeFragment(address);
+  if (!push && location.hash !== known) return; // a link was followed, and its event is still to come
   if (fragment === location.hash.slice(1)) return;
   history[push ? "pushState" : "replaceState"](null, "", `${location.pathname}${location.search}${fragment ? `#${fragment}` : ""}`);
+  known = location.hash;
 }
