@@ -74,8 +74,8 @@ export class LineageTree {
     const nodes = all.slice(0, MAX_DRAWN);
     const count = all.length > MAX_DRAWN ? `The first ${MAX_DRAWN} of ${all.length} agents are drawn.`
       : `${all.length === 1 ? "One agent" : `${all.length} agents`}, time from left to right.`;
-    const births = all.some(({ data }) => data.parents.length);
-    this.note.textContent = `${births ? "" : "Nobody was born. "}${count} Click an agent to ${births ? "mark its descendants" : "select it"}.`;
+    const hasBirths = [...replay.agents.agents.values()].some(({ parents }) => parents.length);
+    this.note.textContent = `${hasBirths ? "" : "Nobody was born. "}${count} Click an agent to ${hasBirths ? "mark its descendants" : "select it"}.`;
     const rowHeight = nodes.length < 60 ? 16 : nodes.length < 300 ? 9 : 5;
     const height = 16 + nodes.length * rowHeight;
     const lastTick = replay.ticks[replay.frames - 1] || 1;

@@ -8,6 +8,7 @@ from typing import Any
 from kinfolk.evaluation.formatting import name_policies
 from kinfolk.evaluation.payoffs import collect_scores
 from kinfolk.evaluation.ratings import PlayerScores
+from kinfolk.evaluation.run_summary import RATING_ERRORS
 from kinfolk.viewer.reports.blocks import (
     Block,
     EventList,
@@ -20,8 +21,6 @@ from kinfolk.viewer.reports.blocks import (
 )
 from kinfolk.viewer.reports.evaluation import estimate
 from kinfolk.viewer.results import build_results
-
-_RATING_ERRORS = 1.96  # standard deviations of a 95 % interval
 
 
 def report_comparison(settings: Mapping[str, Any], events: EventList) -> list[Block]:
@@ -102,7 +101,7 @@ def report_round_robin(settings: Mapping[str, Any], events: EventList) -> list[B
         for name, rating in zip(names, last["ratings"], strict=True):
             mu, sigma, _, games, share = rating[:5]
             low, high = rating[5:7] or (None, None)  # runs of earlier versions have no interval
-            half = _RATING_ERRORS * sigma
+            half = RATING_ERRORS * sigma
             ratings.append(make_row(name, [mu, mu - half, mu + half, games]))
             won.append(make_row(name, [share, low, high, games]))
         blocks.append(make_estimates("Ratings", "rating, 95 % interval", ratings))

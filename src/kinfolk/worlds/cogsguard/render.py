@@ -21,12 +21,12 @@ _SYMBOLS = (
     Symbol("empty", shape="ground"),
     Symbol("agent", shape="ground"),
     Symbol("wall", "grey", "wall"),
-    *(Symbol(f"{e}_extractor", c, "stock", e[0].upper(), f"{e} (pale: empty)")
+    *(Symbol(f"{e}_extractor", c, "stock", e[0].upper(), e)
       for e, c in _ELEMENT_COLOURS.items()),
     Symbol("hub", "", "tile", "⌂", size=1.5),
     Symbol("chest", "", "tile", "♥", "chest"),
     *(Symbol(f"{gear}_station", "", "tile", letter.lower()) for gear, letter in _GEAR_LETTERS.items()),
-    Symbol("junction", "", "diamond", label="junction (filled: held)"),
+    Symbol("junction", "", "diamond", label="junction"),
     Symbol("ship", "", "tile", "▾", "ship"),
     *(Symbol(gear, "", "", letter, gear)
       for gear, letter in _GEAR_LETTERS.items()),

@@ -19,7 +19,7 @@ _PAIR_EVENTS = (
 _CELL_SYMBOLS = (
     Symbol("ground", shape="ground"),
     Symbol("wall", "grey", "wall"),
-    Symbol("grass", "grass", "amount", label="grass (dark: much)"),
+    Symbol("grass", "grass", "amount"),
 )
 
 
