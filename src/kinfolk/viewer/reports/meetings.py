@@ -81,10 +81,10 @@ def _list_analysis(last: Mapping[str, Any]) -> list[Block]:
         title = f"Alpha-rank and Nash mixture{f' of {side}' if side else ''}"
         blocks.append(make_table(title, ["policy", "alpha-rank", "Nash"], rows))
     for side, self_play, cross_play, difference, *_ in last.get("self_play", []):
-        rows = [make_row("self-play", self_play), make_row("cross-play", cross_play),
-                make_row("self-play - cross-play", difference)]  # fmt: skip
+        scores = [make_row("self-play", self_play), make_row("cross-play", cross_play),
+                  make_row("self-play - cross-play", difference)]  # fmt: skip
         title = f"Self-play and cross-play{f' of {side}' if side else ''}"
-        blocks.append(make_estimates(title, "score, 95 % interval", rows, True))
+        blocks.append(make_estimates(title, "score, 95 % interval", scores, True))
     return blocks
 
 

@@ -100,9 +100,9 @@ def report_sweep(settings: Mapping[str, Any], events: EventList) -> list[Block]:
     last = find_last(events, "swept")
     if last is None:
         points = [event for event in events if event["kind"] == "point_done"]
-        rows = [[_describe(e["values"]), str(e["seed"])] for e in points[-_MAX_TABLE_ROWS:]]
+        done = [[_describe(e["values"]), str(e["seed"])] for e in points[-_MAX_TABLE_ROWS:]]
         text = make_text("", [f"{len(points)} runs are done."])
-        return [text, make_table("Runs so far", ["settings", "seed"], rows)]
+        return [text, make_table("Runs so far", ["settings", "seed"], done)]
     metric, n_seeds = str(last["metric"]), len(last["seeds"])
     axis = f"{metric}; mean, 95 % interval over {n_seeds} {last.get('over', 'seeds')}"
     labels = [_describe(values) or "default" for values in last["settings"]]
