@@ -35,7 +35,7 @@ class TimedHTTPProtocol(H11Protocol):
             self._start_deadline()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Forget the connection."""
+        """Stop waiting, and forget the connection."""
         self._cancel_deadline()
         super().connection_lost(exc)
 
@@ -48,7 +48,7 @@ class TimedHTTPProtocol(H11Protocol):
         self._deadline = self.loop.call_later(REQUEST_TIMEOUT, self._close_late)
 
     def _cancel_deadline(self) -> None:
-        """Let the connection be."""
+        """Stop waiting for a request."""
         if self._deadline is not None:
             self._deadline.cancel()
             self._deadline = None

@@ -146,7 +146,7 @@ def _make_key(folder: Path) -> FileKey:
 def _stat(path: str) -> tuple[int, int] | None:
     """Return the time and the size of a file; None if there is none."""
     try:
-        found = os.stat(path)
+        status = os.stat(path)
     except OSError:
         return None
-    return found.st_mtime_ns, found.st_size
+    return status.st_mtime_ns, status.st_size

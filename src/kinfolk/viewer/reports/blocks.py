@@ -37,7 +37,7 @@ def show_estimate(estimate: Any) -> str:
 
 
 def make_text(title: str, lines: Sequence[str], style: str = "note") -> Block:
-    """Return sentences.
+    """Return sentences below a heading.
 
     Args:
         title: Heading, "" for none.
@@ -48,7 +48,7 @@ def make_text(title: str, lines: Sequence[str], style: str = "note") -> Block:
 
 
 def make_table(title: str, headings: Sequence[str], rows: Sequence[Sequence[str]]) -> Block:
-    """Return a table of text.
+    """Return a table of text cells.
 
     Args:
         title: Heading.
@@ -115,7 +115,7 @@ def make_line(
 def make_curves(
     title: str, x_label: str, lines: Sequence[Mapping[str, Any]], note: str = ""
 ) -> Block:
-    """Return a line chart.
+    """Return a chart of lines with areas.
 
     Args:
         title: Heading.

@@ -74,8 +74,8 @@ def _list_rows(
             values.setdefault(name, []).append(number)
     known: Mapping[str, Any] = {}
     if last is not None:
-        found = last.get("length" if field == "ticks" else field)
-        known = found if isinstance(found, Mapping) else {field: found}
+        estimates = last.get("length" if field == "ticks" else field)
+        known = estimates if isinstance(estimates, Mapping) else {field: estimates}
     for name, numbers in values.items():
         yield make_row(name, known.get(name) or estimate(numbers), numbers)
 

@@ -62,11 +62,11 @@ def report_roles(settings: Mapping[str, Any], events: EventList) -> list[Block]:
 
 def _by_population(events: EventList, kind: str) -> dict[str, list[Mapping[str, Any]]]:
     """Return the events of a kind by population; "" if there is only one."""
-    found: dict[str, list[Mapping[str, Any]]] = {}
+    populations: dict[str, list[Mapping[str, Any]]] = {}
     for event in events:
         if event["kind"] == kind:
-            found.setdefault(str(event.get("population") or ""), []).append(event)
-    return found
+            populations.setdefault(str(event.get("population") or ""), []).append(event)
+    return populations
 
 
 def _column(events: EventList, field: str) -> list[Any]:
