@@ -39,6 +39,7 @@ export class RunList {
   private end = h("div.end");
   private drawn: RunRow[] = []; // those that match, in order
   private nDrawn = 0;
+  private rowsKey = ""; // of the rows that are shown
 
   /** `open` shows an address; `remember` stores the search and the order in the current one. */
   constructor(private open: (address: Partial<Address>) => void, private remember: (search: string, sort: string) => void) {
@@ -53,15 +54,22 @@ export class RunList {
     this.compareButton.disabled = true;
     this.search.value = search;
     this.sort = COLUMNS.some(([key]) => key === sort.replace("-", "")) ? sort : NEWEST_FIRST;
+    [this.rowsKey, this.nDrawn] = ["", 0];
     this.update(rows);
     this.element.scrollTop = 0;
   }
 
-  /** Show other rows with the same search and order. */
+  /** Show other rows with the same search and order, where the reader is. */
   update(rows: RunRow[]): void {
-    this.rows = rows;
+    const key = JSON.stringify(rows);
+    if (key === this.rowsKey) return;
+    [this.rowsKey, this.rows] = [key, rows];
     this.texts = new Map(rows.map((run) => [run.name, searchText(run)]));
-    this.draw();
+    const { scrollTop } = this.element;
+    const focused = document.activeElement?.closest<HTMLElement>("tr[data-run]")?.dataset.run;
+    this.draw(this.nDrawn);
+    this.element.scrollTop = scrollTop;
+    if (focused) this.body.querySelector<HTMLElement>(`tr[data-run="${CSS.escape(focused)}"] a.name`)?.focus({ preventScroll: true });
   }
 
   focusSearch(): void { this.search.focus(); }
@@ -73,7 +81,8 @@ export class RunList {
 
   private words(): string[] { return this.search.value.toLowerCase().split(/\s+/).filter(Boolean); }
 
-  private draw(): void {
+  /** Draw the rows that match, at least as many as `count` of them. */
+  private draw(count = 0): void {
     const words = this.words();
     const [key, direction] = [this.sort.replace("-", "") as Key, this.sort.startsWith("-") ? -1 : 1];
     const matching = this.rows.filter((run) => words.every((word) => this.texts.get(run.name)!.includes(word)));
@@ -87,7 +96,7 @@ export class RunList {
     this.table.hidden = !this.drawn.length;
     this.body.replaceChildren();
     this.nDrawn = 0;
-    this.addRows();
+    do this.addRows(); while (this.nDrawn < Math.min(count, this.drawn.length));
     if (!this.drawn.length) this.end.replaceChildren(h("p.hint", {}, this.rows.length ? "No run matches. Escape clears the search." : "There are no runs here yet. `kinfolk eval --world savanna --replay 1` makes one that can be watched."));
     else this.end.replaceChildren();
   }

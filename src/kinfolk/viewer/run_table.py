@@ -26,7 +26,7 @@ from kinfolk.store.run_list import (
 from kinfolk.store.settings_file import SETTINGS_FILE
 
 ROLE_HISTORY_FILE = "role_history.json"
-READ_SECONDS = 0.25  # of one request for reading runs; the others are answered as pending
+READ_SECONDS = 0.15  # of one request for reading runs; the others are answered as pending
 # Of a run that is done, only these change: it is tagged, or an episode is recorded again. A file
 # that is created or replaced changes the time of the folder.
 _KEY_FILES = ("", SETTINGS_FILE, COMPRESSED_EVENTS_FILE, REPLAY_FOLDER, TAGS_FILE)
