@@ -160,7 +160,7 @@ def answers(port, run, replays):
         return body
 
     get("/api/runs")
-    for name in ("metrics", "results", "roles"):
+    for name in ("metrics", "report", "roles"):
         get(f"/api/runs/{run}/{name}")
     for replay in replays:
         about = json.loads(get(f"/api/runs/{run}/replays/{replay}"))

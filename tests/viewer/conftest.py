@@ -152,8 +152,9 @@ class Screen:
         self.page.evaluate("() => new Promise(done => requestAnimationFrame(() => done()))")
 
     def save_screenshot(self, name):
-        SCREENSHOTS.mkdir(exist_ok=True)
-        self.page.screenshot(path=SCREENSHOTS / f"{name}.png")
+        path = SCREENSHOTS / f"{name}.png"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        self.page.screenshot(path=path)
 
     def terrain_pixels(self, view=0):
         """Return the pixels of the terrain, row by row, as red, green, blue."""

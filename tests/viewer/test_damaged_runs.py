@@ -95,7 +95,8 @@ def test_damaged_runs_are_listed_with_their_problem(damaged, damaged_address):
     )
     assert problems == expected
     assert {listed[name]["status"] for name in expected} == {"damaged"}
-    assert listed["infinite"]["settings"] == {"level": None}, "JSON has no infinity"
+    info = json.loads(send_request(damaged_address, "/api/runs/infinite")[1])
+    assert info["settings"] == {"level": None}, "JSON has no infinity"
 
 
 @pytest.mark.parametrize("name", ["good", *ODD_NAMES])
@@ -107,7 +108,7 @@ def test_a_run_of_any_name_is_found(damaged_address, name):
 @pytest.mark.parametrize(
     "name", ["empty", "foreign", "flipped", "bare", "list", "deep", "folder", "lost"]
 )
-@pytest.mark.parametrize("path", ["metrics", "results", "roles", "replays/game-00000"])
+@pytest.mark.parametrize("path", ["metrics", "report", "roles", "replays/game-00000"])
 def test_a_damaged_run_is_answered_with_its_problem(damaged, damaged_address, name, path):
     status, body, _ = send_request(damaged_address, f"/api/runs/{name}/{path}")
     assert (status, json.loads(body)["error"]) == (422, damaged[1][name])
@@ -127,7 +128,7 @@ def test_events_that_are_cut_short_are_reported(damaged, damaged_address):
     [LONG, "n" * 256, "Ω" * 128, "%00", "a%00b", "..", "%2e%2e", "%", "%zz", "%ff%fe", "%ed%a0%80",
      "%5c", "a%2fb", "none", "%20", "...", "%F0%9F%A6%8A"],
 )  # fmt: skip
-@pytest.mark.parametrize("path", ["metrics", "results", "roles", "replays/x", "replays/x/frames/0"])
+@pytest.mark.parametrize("path", ["metrics", "report", "roles", "replays/x", "replays/x/frames/0"])
 def test_a_name_that_is_no_run_is_not_found(damaged_address, name, path):
     status, body, _ = send_request(
         damaged_address, f"/api/runs/{name.replace('Ω', '%CE%A9')}/{path}"
@@ -158,10 +159,10 @@ def test_an_unknown_path_in_a_browser_gets_an_html_page(damaged_address):
 def test_the_list_in_the_browser_shows_the_problems(damaged, damaged_address, open_screen):
     with open_screen(damaged_address) as screen:
         screen.open()
-        rows = screen.page.locator("li[data-run].damaged")
+        rows = screen.page.locator("tr[data-run].damaged")
         shown = dict(
             zip(
-                rows.evaluate_all("all => all.map(li => li.dataset.run)"),
+                rows.evaluate_all("all => all.map(tr => tr.dataset.run)"),
                 rows.locator(".reason").all_inner_texts(),
                 strict=True,
             )
@@ -169,7 +170,7 @@ def test_the_list_in_the_browser_shows_the_problems(damaged, damaged_address, op
         assert shown.pop("cut").startswith(f"{damaged[0]}/cut/settings.json is damaged")
         assert shown == damaged[1]
         screen.save_screenshot("damaged")
-        screen.page.click("li[data-run=good] button.name")
+        screen.page.click("tr[data-run=good] a.name")
         screen.page.wait_for_selector("section.run")
         for name in ("empty", "lost", LONG, "none", "a/../b", "\0"):
             screen.open(f"#run={quote(name)}")
@@ -178,13 +179,13 @@ def test_the_list_in_the_browser_shows_the_problems(damaged, damaged_address, op
             assert problem == damaged[1].get(name, problem)
             assert problem.startswith(("There is no", f"{damaged[0]}/"))
             screen.page.click("button:has-text('all runs')")
-            screen.page.wait_for_selector("li[data-run=good]")
+            screen.page.wait_for_selector("tr[data-run=good]")
         screen.open("#run=torn")
         screen.page.wait_for_selector(".problem:visible")
         assert screen.page.inner_text(".problem").startswith(
             f"{damaged[0]}/torn/events.jsonl.gz is cut"
         )
-        assert screen.page.inner_text("section.run h3") == "Settings"
+        assert screen.page.inner_text(".more summary >> nth=0") == "Settings"
         screen.problems = [p for p in screen.problems if " 404 " not in p and " 422 " not in p]
 
 
@@ -227,7 +228,7 @@ def test_a_damaged_role_history_is_reported_and_hides_nothing(serve, open_screen
             screen.open("#run=one")
             screen.page.wait_for_selector(".problem:visible")
             assert screen.page.inner_text(".problem").startswith(message)
-            assert screen.page.inner_text("section.run h3") == "Settings"
+            assert screen.page.inner_text(".more summary >> nth=0") == "Settings"
         screen.problems = [p for p in screen.problems if " 422 " not in p]
 
 

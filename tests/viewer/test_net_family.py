@@ -3,7 +3,7 @@
 import pytest
 
 import kinfolk as kf
-from kinfolk.core.errors import DamagedRunError, UsageError
+from kinfolk.core.errors import DamagedRunError
 from kinfolk.viewer.results import build_family
 from kinfolk.viewer.run_index import RunIndex
 
@@ -47,9 +47,7 @@ def test_damaged_events_are_named():
 
 
 def test_other_runs_have_no_family_of_nets(runs):
-    with pytest.raises(UsageError) as caught:
-        RunIndex(runs).get_family("savanna")
-    assert str(caught.value) == "A run of evaluate has no family tree of nets."
+    assert RunIndex(runs).get_report("savanna")["family"] is None
 
 
 @pytest.mark.more
@@ -61,7 +59,7 @@ def test_the_page_draws_the_tree_and_tells_what_a_net_inherited(
         "gym:CartPole-v1", algorithm="snes", population=4, generations=2, held_out_episodes=0,
         out=tmp_path / "snes",
     )  # fmt: skip
-    members = RunIndex(tmp_path).get_family("nets")["members"]
+    members = RunIndex(tmp_path).get_report("nets")["family"]["members"]
     last = max(member["uid"] for member in members)
     with serve(tmp_path) as address, open_screen(address) as screen:
         page = screen.page

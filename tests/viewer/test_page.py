@@ -175,9 +175,9 @@ def test_a_click_on_the_map_selects_the_agent_in_that_cell(screen, runs):
 def test_two_runs_are_compared_side_by_side(screen, runs):
     page = screen.page
     screen.open()
-    page.wait_for_selector("li[data-run=cogs]")
+    page.wait_for_selector("tr[data-run=cogs]")
     for name in ("savanna", "cogs"):
-        page.check(f"li[data-run={name}] input")
+        page.check(f"tr[data-run={name}] input")
     page.click("button.compare")
     page.wait_for_selector(".maps[data-views='2']")
     # Opening ends with a seek to the first tick; its frames are loaded after that.

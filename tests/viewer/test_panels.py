@@ -237,8 +237,9 @@ def test_a_run_without_replays_shows_its_metrics(open_screen, serve, tmp_path, r
     )
     with serve(tmp_path / "runs") as address, open_screen(address) as screen:
         screen.open("#run=bare")
-        screen.page.wait_for_selector("figure.chart canvas")
-        titles = screen.page.locator("figure.chart").evaluate_all(
-            "all => all.map(f => f.dataset.chart)"
-        )
-        assert "episode played: returns" in titles
+        screen.page.wait_for_selector(".forest")
+        titles = screen.page.locator(".block h3").all_inner_texts()
+        assert titles[:3] == ["Return of each slot", "Return of each group", "Lives"]
+        points = screen.page.locator("[data-block='Return of each slot'] .forest .point")
+        assert points.count() == 4, "two episodes of two slots, each a point and no line"
+        assert screen.page.locator(".forest .interval").count() > 0

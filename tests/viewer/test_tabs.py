@@ -2,20 +2,6 @@
 
 import pytest
 
-from kinfolk.core.settings import validate_settings
-from kinfolk.engines.base import LocalEngine
-from kinfolk.jobs.compare import Compare, compare_policies
-from kinfolk.jobs.evaluate import Evaluate, evaluate
-from kinfolk.jobs.evolve_nets.job import evolve_nets
-from kinfolk.jobs.evolve_nets.settings import EvolveNets
-from kinfolk.jobs.evolve_roles.job import evolve_roles
-from kinfolk.jobs.evolve_roles.settings import EvolveRoles
-from kinfolk.jobs.round_robin import RoundRobin, round_robin
-from kinfolk.jobs.train.job import train
-from kinfolk.jobs.train.settings import Train
-from kinfolk.store.run import create_run
-from kinfolk.store.run_job import run_and_store
-
 pytestmark = pytest.mark.xdist_group("viewer")
 
 PANELS = {
@@ -146,60 +132,10 @@ def test_every_tab_opens_and_stays_open(screen, run, names):
     assert check_tabs(screen, run) == names
 
 
-@pytest.fixture(scope="module")
-def every_job(tmp_path_factory):
-    """Make a small run of each job."""
-    root = tmp_path_factory.mktemp("jobs") / "runs"
-    roles = {"preset": "tutorial", "world_settings": {"max_steps": 30, "agents": 2},
-             "generations": 3, "racing": (2,), "n_teams": 3, "survivors": 1,
-             "population": 4, "finalists": 2, "finalist_games": 2, "eval_games": 2,
-             "replay_every": 1}  # fmt: skip
-    nets = {
-        "population": 6,
-        "generations": 3,
-        "hidden": (4,),
-        "held_out_episodes": 3,
-        "held_out_every": 2,
-    }
-    training = {"world": "probe", "worlds": 4, "rollout_length": 16, "steps": 2000,
-                "ppo": {"minibatch_size": 64, "n_epochs": 2}}  # fmt: skip
-    all_groups = {"grazer": "candidate", "hunter": "candidate"}
-    versus = {"world": "probe", "policies": ["kin://probe-python", "kin://random"], "episodes": 3}
-    for job, function, settings_type, values in (
-        ("evolve_roles", evolve_roles, EvolveRoles, roles),
-        ("evolve_nets", evolve_nets, EvolveNets, nets),
-        ("train", train, Train, training),
-        ("evaluate", evaluate, Evaluate, {"episodes": 3}),
-        ("compare", compare_policies, Compare, {**versus, "agent_slot_map": all_groups}),
-        ("round_robin", round_robin, RoundRobin, versus),
-    ):
-        settings = validate_settings(settings_type, values)
-        run = create_run(root / job, job, settings.model_dump())
-        for _ in run_and_store(
-            run, lambda snapshot, f=function, s=settings: f(s, LocalEngine(), snapshot)
-        ):
-            pass
-    return root
-
-
-@pytest.mark.more
-def test_a_run_of_every_job_opens_with_its_panels(every_job, serve, open_screen):
-    with serve(every_job) as address, open_screen(address) as screen:
-        assert check_tabs(screen, "evolve_roles") == TABS
-        for run in ("evolve_nets", "train", "evaluate", "compare", "round_robin"):
-            for tab in range(5):  # a run without a replay is one page, whatever a link says
-                screen.open(f"#run={run}&tab={tab}")
-                screen.page.wait_for_selector("section.run table")
-                assert screen.page.locator(".tabs").count() == 0
-                expected = "table.results" if run in ("compare", "round_robin") else "figure.chart"
-                assert screen.page.locator(expected).count() > 0, run
-            screen.save_screenshot(f"job-{run}")
-
-
 def test_back_and_forward_go_through_runs_and_tabs(screen):
     page = screen.page
     screen.open()
-    page.click("li[data-run=roles] button.name")
+    page.click("tr[data-run=roles] a.watch")
     wait_until_drawn(screen)
     uid = find_agents(screen)[0][0]
     page.evaluate("uid => kinfolk.player.select(uid)", uid)
@@ -218,8 +154,8 @@ def test_back_and_forward_go_through_runs_and_tabs(screen):
     go(back=True, tab="Agent")
     assert (shown_tab(screen), page.evaluate("kinfolk.player.selected")) == ("Agent", uid)
     go(back=True)
-    page.wait_for_selector("li[data-run]")
-    assert page.locator("li[data-run]").count() == 4
+    page.wait_for_selector("tr[data-run]")
+    assert page.locator("tr[data-run]").count() == 4
     go(back=False, tab="Agent")
     wait_until_drawn(screen)
     assert (shown_tab(screen), page.evaluate("kinfolk.player.selected")) == ("Agent", uid)
@@ -227,7 +163,7 @@ def test_back_and_forward_go_through_runs_and_tabs(screen):
     go(back=False, tab="Run")
     assert (shown_tab(screen), page.evaluate("kinfolk.player.selected")) == ("Run", uid)
     page.click("a.brand")
-    page.wait_for_selector("li[data-run]")
+    page.wait_for_selector("tr[data-run]")
     go(back=True, tab="Run")
     wait_until_drawn(screen)
     assert shown_tab(screen) == "Run"

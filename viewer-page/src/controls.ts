@@ -1,19 +1,23 @@
 // Controls around the maps: captions, zoom buttons, and selects for other replays.
 
-import type { Address } from "./address";
+import { addressHref, type Address } from "./address";
 import type { Replay } from "./data/replay";
-import type { RunInfo } from "./data/source";
+import type { RunInfo, RunRow } from "./data/source";
 import { formatName, h } from "./dom";
-import { ownerColour } from "./map/palette";
+import { WorldStyle } from "./map/world_style";
 import { swatch } from "./panels/inspector";
 import type { Player } from "./player";
 
+const MAX_OTHERS = 300; // replays that are offered to compare with; the list of runs has all
+
 /** What is played on a map, by whom, and the colours of its groups; with its name if there are several maps. */
 export function caption({ head, label }: Replay, index: number, count: number): HTMLElement {
+  const style = new WorldStyle(head);
+  const sides = style.owners.filter((name) => !style.groups.includes(name));
   return h("span", {}, count > 1 ? h("b", {}, `${"AB"[index]} ${label} `) : null,
     `${head.world}${head.preset ? ` ${head.preset}` : ""}, seed ${head.seed}, episode ${head.episode} `,
-    ...head.groups.map((name: string, i: number) => h("span.key", {}, swatch(name, i), formatName(name))),
-    (head.render_spec.owners as string[]).includes("clips") ? h("span.key", {}, h("span.swatch.diamond", { style: `background:${ownerColour("clips", head.groups)}` }), "clips") : null,
+    ...head.groups.map((name: string, i: number) => h("span.key", {}, swatch(style.group(i)), formatName(name))),
+    ...sides.map((name) => h("span.key", {}, h("span.swatch.diamond", { style: `background:${style.owner(name)}` }), formatName(name))),
     ...Object.entries<string>(head.players ?? {}).map(([slot, policy]) => h("span.key.player", { title: policy }, `${slot}: ${policy}`)));
 }
 
@@ -24,13 +28,14 @@ export function zoomButtons(player: Player, index: number): HTMLElement {
 }
 
 /** The run's name, a select of its replays and one of those to compare with; `open` shows the choice. */
-export function replaySelects([first, second]: Replay[], runs: RunInfo[], open: (address: Partial<Address>) => void): (Node | string)[] {
+export function replaySelects([first, second]: Replay[], info: RunInfo, runs: RunRow[], open: (address: Partial<Address>) => void): (Node | string)[] {
   const { run, name } = first.source;
-  const names = runs.find((info) => info.name === run)?.replays.map((replay) => replay.name) ?? [name];
+  const names = info.replays.map((replay) => replay.name);
   const replaySelect = h("select", { "aria-label": "Replay", onchange: () => open({ run, replay: replaySelect.value, other: second?.source.run, otherReplay: second?.source.name }) }, ...names.map((option) => h("option", { value: option, selected: option === name }, option)));
-  const others = runs.flatMap((info) => info.replays.map((replay) => [info.name, replay.name] as [string, string])).filter(([otherRun, otherName]) => otherRun !== run || otherName !== name);
+  const candidates = [info, ...runs.filter((other) => other.name !== run)];
+  const others = candidates.flatMap((other) => other.replays.map((replay) => [other.name, replay.name] as [string, string])).filter(([otherRun, otherName]) => otherRun !== run || otherName !== name).slice(0, MAX_OTHERS);
   const otherSelect = h("select", { "aria-label": "Compare with", onchange: () => { const [other, otherReplay] = otherSelect.value ? (JSON.parse(otherSelect.value) as [string, string]) : []; open({ run, replay: name, other, otherReplay }); } },
     h("option", { value: "" }, "compare with…"),
     ...others.map((other) => h("option", { value: JSON.stringify(other), selected: second?.source.run === other[0] && second.source.name === other[1] }, other.join(" / "))));
-  return [h("span.run-name", {}, run), names.length > 1 ? replaySelect : h("span", {}, name), others.length ? otherSelect : ""];
+  return [h("a.run-name", { href: addressHref({ run, view: "page" }), title: "Page of this run" }, run), names.length > 1 ? replaySelect : h("span", {}, name), others.length ? otherSelect : ""];
 }

@@ -45,6 +45,12 @@ export function formatNumber(value: number): string {
   return String(Math.round(value * 100) / 100);
 }
 
+/** Format a figure with three digits, from 100 on without decimals, as the command line does. */
+export function formatFigure(value: number): string {
+  if (!Number.isFinite(value)) return "–";
+  return Math.abs(value) >= 100 ? formatInteger(Math.round(value)) : String(Number(value.toPrecision(3)));
+}
+
 /** Turn an identifier into words: `clips_align` becomes "clips align". */
 export function formatName(name: string): string { return name.replace(/_/g, " "); }
 

@@ -7,12 +7,12 @@ const SHORTCUTS: [string, string][] = [
   ["space", "play or pause"], ["← →", "one tick back or on; with shift, ten"], ["Home End", "first, last tick"],
   ["+ −", "faster, slower"], ["[ ]", "previous event, next event"], ["f", "follow the selected agent"],
   ["d", "mark its descendants"], ["s", "show what it observes"], ["n p", "next or previous agent"],
-  ["0", "whole map"], ["1 to 5", "panels"], ["t", "light or dark"], ["Esc", "clear the selection"], ["?", "this list"],
+  ["0", "whole map"], ["l", "legend"], ["1 to 5", "panels"], ["t", "light or dark"], ["Esc", "clear the selection"], ["/", "search runs"], ["?", "this list"],
 ];
 
-const GLOBAL_KEYS = ["t", "?"]; // that need no replay
+const GLOBAL_KEYS = ["t", "?", "/"]; // that need no replay
 
-export interface Actions { player: Player; jump(direction: 1 | -1): void; changeSpeed(direction: 1 | -1): void; selectTab(index: number): void; toggleTheme(): void; toggleMarks(): void; showHelp(): void }
+export interface Actions { player: Player; jump(direction: 1 | -1): void; changeSpeed(direction: 1 | -1): void; selectTab(index: number): void; toggleTheme(): void; toggleMarks(): void; showHelp(): void; search(): void; toggleLegend(): void }
 
 export function listenToKeys(actions: Actions): void {
   const { player } = actions;
@@ -34,8 +34,9 @@ export function listenToKeys(actions: Actions): void {
     d: () => actions.toggleMarks(),
     s: () => { player.showViewRadius = !player.showViewRadius; player.redraw(); },
     n: () => selectNeighbour(1), p: () => selectNeighbour(-1),
+    l: () => actions.toggleLegend(),
     "0": () => player.views.forEach((view) => { view.map.fit(); player.redraw(); }),
-    t: () => actions.toggleTheme(), "?": () => actions.showHelp(),
+    t: () => actions.toggleTheme(), "?": () => actions.showHelp(), "/": () => actions.search(),
     Escape: () => { player.marked = null; player.select(null); },
   };
   document.addEventListener("keydown", (event) => {

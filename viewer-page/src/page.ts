@@ -4,9 +4,10 @@ import { readAddress, writeAddress, type Address } from "./address";
 import { caption, replaySelects, zoomButtons } from "./controls";
 import { LiveUpdates, type Update } from "./data/live_updates";
 import { Replay } from "./data/replay";
-import { findSource, type RunInfo } from "./data/source";
+import { findSource, type Report, type RunInfo, type RunRow } from "./data/source";
 import { h, oncePerFrame } from "./dom";
 import { helpDialog, listenToKeys } from "./keyboard";
+import { mapLegend } from "./map/legend";
 import { handlePointer } from "./map/pointer";
 import { clearSprites } from "./map/sprites";
 import { Player, ReplayView } from "./player";
@@ -15,8 +16,8 @@ import { NetTree } from "./panels/net_tree";
 import { SidePanel } from "./side_panel";
 import { Transport } from "./transport";
 
-const JOBS_WITH_RESULTS = ["compare", "round_robin"]; // whose results are a table and a verdict
-const JOBS_WITH_FAILURES = ["evaluate", ...JOBS_WITH_RESULTS];
+const MEETINGS = ["tournament", "crossplay"]; // whose results matter more than their first game
+const LIST_INTERVALS = { pending: 50, running: 4000 }; // milliseconds before the list is read again
 const THEME_KEY = "kinfolk-theme";
 
 type ReplayName = [run: string, replay: string];
@@ -28,14 +29,15 @@ export class Page {
   private transport = new Transport(this.player);
   private nets = new NetTree();
   private side = new SidePanel(this.player, (push) => this.remember(push));
-  private list = new RunList((run, replay, other) => this.navigate({ run, replay, other: other?.[0], otherReplay: other?.[1] }));
+  private list = new RunList((address) => this.navigate(address), (search, sort) => writeAddress({ search, sort }));
   private maps = h("div.maps");
   private captions: HTMLElement[] = [];
   private breadcrumbs = h("nav.crumbs");
   private problem = h("p.problem", { role: "alert", hidden: true });
   private body = h("div.body");
   private help = helpDialog();
-  private runs: RunInfo[] = [];
+  private runs: RunRow[] = []; // as of the last time that the list was needed
+  private info: RunInfo | null = null; // of the run that is shown
   private updates: LiveUpdates | null = null;
   private visit = 0; // counts navigations: an answer that belongs to an earlier one is dropped
 
@@ -49,6 +51,7 @@ export class Page {
     listenToKeys({
       player: this.player, jump: (direction) => this.transport.jump(direction), changeSpeed: (direction) => this.transport.changeSpeed(direction),
       selectTab: (i) => this.side.select(i), toggleTheme: () => this.toggleTheme(), toggleMarks: () => this.side.inspector.toggleMarks(), showHelp: () => this.help.showModal(),
+      search: () => this.search(), toggleLegend: () => this.maps.querySelectorAll("details").forEach((box) => { box.open = !box.open; }),
     });
     const remember = oncePerFrame(() => this.remember());
     this.player.onFrame.on(() => { if (!this.player.playing) remember(); });
@@ -68,9 +71,6 @@ export class Page {
     const address = readAddress();
     this.navigating = true;
     try {
-      const runs = await this.source.runs();
-      if (visit !== this.visit) return;
-      this.runs = runs;
       await this.show(address, first, visit);
     } catch (error) {
       if (visit === this.visit) this.showFailure(error as Error);
@@ -83,36 +83,72 @@ export class Page {
   }
 
   private async show(address: Address, first: boolean, visit: number): Promise<void> {
-    const onlyRun = first && (this.runs.length === 1 || this.source.embedded) ? this.runs[0] : undefined;
-    const run = address.run || onlyRun?.name;
-    if (!run) return this.showList();
-    const replay = address.replay || this.findRun(run)?.replays[0]?.name;
-    if (!replay) {
-      writeAddress({ run });
-      return this.showRun(run);
+    let name = address.run;
+    if (!name) {
+      this.runs = await this.source.runs();
+      if (visit !== this.visit) return;
+      if (first && (this.runs.length === 1 || this.source.embedded)) name = this.runs[0].name;
+      else return this.showList(address);
     }
+    const info = await this.source.run(name);
+    if (visit !== this.visit) return;
+    if (info.problem) throw new Error(info.problem);
+    this.info = info;
+    const replay = this.chooseReplay(address, info);
+    if (!replay) return this.showRun(info, address.view);
+    await this.showReplays(address, first, [info.name, replay]);
+  }
+
+  /** The replay to show; none for a run without one, or if its page is asked for. */
+  private chooseReplay(address: Address, { job, replays }: RunInfo): string | undefined {
+    if (address.replay || address.view === "page") return address.replay;
+    const saysNothing = address.tick === null && address.uid === null && !address.tab && !address.other;
+    return saysNothing && MEETINGS.includes(job) ? undefined : replays[0]?.name;
+  }
+
+  private async showReplays(address: Address, first: boolean, main: ReplayName): Promise<void> {
+    const { visit, player } = this;
     const other = address.other || (first && this.source.embedded ? this.runs[1]?.name : "");
-    const otherReplay = address.otherReplay || this.findRun(other)?.replays[0]?.name;
-    const names: ReplayName[] = other && otherReplay ? [[run, replay], [other, otherReplay]] : [[run, replay]];
+    const otherReplay = address.otherReplay || (other ? (await this.source.run(other)).replays[0]?.name : "");
+    if (visit !== this.visit) return;
+    const names: ReplayName[] = other && otherReplay ? [main, [other, otherReplay]] : [main];
     if (!this.isShown(names)) await this.openReplays(names);
     if (visit !== this.visit) return;
-    const { player } = this;
     if (address.tick !== null || player.frame) player.seek(player.main.replay.frameOf(address.tick ?? 0));
     if (address.uid !== player.selected) player.select(address.uid);
     this.side.show(address.tab);
   }
 
-  private findRun(name: string | undefined): RunInfo | undefined { return this.runs.find((run) => run.name === name); }
+  /** Go to the search of the list of runs. */
+  private search(): void {
+    if (!this.list.element.isConnected) this.navigate({});
+    this.list.focusSearch();
+  }
 
   private isShown(names: ReplayName[]): boolean {
     const { views } = this.player;
     return views.length === names.length && views.every(({ replay: { source } }, i) => source.run === names[i][0] && source.name === names[i][1]);
   }
 
-  private showList(): void {
+  private showList(address: Address): void {
     this.close();
     this.body.replaceChildren(this.list.element);
-    this.list.show(this.runs);
+    this.list.show(this.runs, address);
+    this.followList();
+  }
+
+  /** Read the list again while the server has not read every run, and now and then while one is running. */
+  private followList(): void {
+    const { visit } = this;
+    const interval = this.runs.some((run) => run.pending) ? LIST_INTERVALS.pending : this.runs.some((run) => run.status === "running") ? LIST_INTERVALS.running : 0;
+    if (!interval || this.source.embedded) return;
+    setTimeout(async () => {
+      if (visit !== this.visit) return;
+      const runs = document.hidden ? this.runs : await this.source.runs().catch(() => this.runs);
+      if (visit !== this.visit) return;
+      if (runs !== this.runs) this.list.update(this.runs = runs);
+      this.followList();
+    }, interval);
   }
 
   /** Close what is shown. */
@@ -138,13 +174,14 @@ export class Page {
     this.problem.hidden = false;
   }
 
-  /** Show a run without replays: its metrics, results, failures, roles and family of nets. */
-  private async showRun(name: string): Promise<void> {
+  /** Show the page of a run: its report, settings, roles and family of nets. */
+  private async showRun(info: RunInfo, view: string): Promise<void> {
+    writeAddress({ run: info.name, view });
     this.close();
-    this.breadcrumbs.replaceChildren(h("span", {}, name));
-    this.body.replaceChildren(h("main.run-page", {}, this.side.run.element, this.side.roles.element, this.nets.element));
-    await this.refreshRun(name, null);
-    this.followRun(name, "");
+    this.breadcrumbs.replaceChildren(h("span.run-name", {}, info.name));
+    this.body.replaceChildren(h("main.run-page", {}, this.side.run.element, this.side.roles.element, this.nets.element, this.side.run.more));
+    await this.refreshRun(info, null);
+    this.followRun(info.name, "");
   }
 
   private async openReplays(names: ReplayName[]): Promise<void> {
@@ -154,10 +191,13 @@ export class Page {
     this.close();
     this.layOut(replays);
     const [run, replay] = names[0];
-    await this.refreshRun(run, replays[0]);
+    await this.refreshRun(this.info!, replays[0]);
     if (visit !== this.visit) return;
     this.followRun(run, replay);
     this.remember();
+    if (this.runs.length > 1 || this.source.embedded) return;
+    this.runs = await this.source.runs(); // for the select of replays to compare with
+    if (visit === this.visit) this.listReplays(replays);
   }
 
   private layOut(replays: Replay[]): void {
@@ -167,7 +207,8 @@ export class Page {
     this.maps.dataset.views = String(replays.length);
     this.body.replaceChildren(h("main.replay-page", {}, h("div.viewport", {}, this.maps, this.transport.element), this.side.element));
     const views = replays.map((replay, i) => new ReplayView(boxes[i], replay));
-    for (const view of views) {
+    for (const [i, view] of views.entries()) {
+      this.maps.children[i].append(mapLegend(view.map));
       view.onError = (error) => this.showProblem(error);
       handlePointer(view, this.player);
     }
@@ -178,40 +219,35 @@ export class Page {
   }
 
   private listReplays(replays: Replay[]): void {
-    this.breadcrumbs.replaceChildren(...replaySelects(replays, this.runs, (address) => this.navigate({ ...address, tab: this.side.shown })));
+    this.breadcrumbs.replaceChildren(...replaySelects(replays, this.info!, this.runs, (address) => this.navigate({ ...address, tab: this.side.shown })));
   }
 
-  /** Read the metrics, results, failures and roles of a run. Of a damaged run, what can be read is shown. */
-  private async refreshRun(name: string, replay: Replay | null): Promise<void> {
-    const { visit, side } = this;
-    const run = this.findRun(name);
-    if (run?.problem) throw new Error(run.problem);
-    const orProblem = <T>(request: Promise<T>, fallback: T) => request.catch((error: Error) => {
-      if (!run) throw error;
+  /** Read the report and the roles of a run. Of a damaged run, what can be read is shown. */
+  private async refreshRun(info: RunInfo, replay: Replay | null): Promise<void> {
+    const { visit, side, source } = this;
+    const orProblem = <T>(request: Promise<T>) => request.catch((error: Error) => {
       if (visit === this.visit) this.showProblem(error);
-      return fallback;
+      return null;
     });
-    const [metrics, results, failures, roles, family] = await Promise.all([
-      orProblem(this.source.metrics(name), {}),
-      JOBS_WITH_RESULTS.includes(run?.job ?? "") ? orProblem(this.source.results(name), null) : null,
-      JOBS_WITH_FAILURES.includes(run?.job ?? "") ? orProblem(this.source.failures(name), null) : null,
-      run?.roles ? orProblem(this.source.roles(name), null) : null,
-      run?.job === "evolve_nets" ? orProblem(this.source.family(name), null) : null,
-    ]);
+    const [report, roles]: [Report | null, any] = await Promise.all([orProblem(source.report(info.name)), info.roles ? orProblem(source.roles(info.name)) : null]);
     if (visit !== this.visit) return;
-    side.run.show({ metrics, results, failures, head: replay?.head ?? null, result: replay?.result ?? null, settings: run?.settings ?? replay?.head });
-    this.nets.show(family);
+    side.run.show({
+      info, report, head: replay?.head ?? null, result: replay?.result ?? null, loadMetrics: () => source.metrics(info.name),
+      pageHref: (page) => source.pageHref(info.name, page), open: (name) => this.navigate({ run: info.name, replay: name }),
+    });
+    this.nets.show(report?.family ?? null);
     try {
       side.roles.show(roles);
     } catch (error) {
       side.roles.show(null);
-      this.showProblem(new Error(`The roles of ${name} cannot be shown: ${(error as Error).message}.`));
+      this.showProblem(new Error(`The roles of ${info.name} cannot be shown: ${(error as Error).message}.`));
     }
-    side.setHasRoles(Boolean(run?.roles));
+    side.setHasRoles(info.roles);
   }
 
   private followRun(run: string, replay: string): void {
-    if (this.source.embedded) return;
+    document.body.dataset.status = this.info!.status;
+    if (this.source.embedded || this.info!.status !== "running") return;
     this.updates = new LiveUpdates(run, replay, (update) => {
       this.applyUpdate(update, run).then(
         () => { if (this.problem.dataset.kind === "disconnected") this.problem.hidden = true; },
@@ -224,16 +260,17 @@ export class Page {
     const { player, visit } = this;
     const replay = player.views[0]?.replay;
     document.body.dataset.status = update.status;
-    const known = this.findRun(run)?.replays.map(({ name }) => name) ?? [];
+    const known = this.info?.replays.map(({ name }) => name) ?? [];
     const added = update.replays.filter(({ name }) => !known.includes(name));
-    if (update.events_size >= 0 || added.length) {
-      this.runs = await this.source.runs();
+    if (update.events_size >= 0 || added.length || update.status !== this.info?.status) {
+      const info = await this.source.run(run);
       if (visit !== this.visit) return;
-      await this.refreshRun(run, replay ?? null);
+      this.info = info;
+      await this.refreshRun(info, replay ?? null);
       if (visit !== this.visit) return;
     }
     if (!replay) {
-      if (added.length) await this.openReplays([[run, added[0].name]]);
+      if (added.length && !readAddress().view) await this.openReplays([[run, added[0].name]]);
       return;
     }
     if (added.length) this.listReplays(player.views.map((view) => view.replay));

@@ -42,7 +42,8 @@ export class SidePanel {
     this.shown = this.tabs[number] && !this.tabs[number].hidden ? number : 0;
     this.tabs.forEach((tab, i) => tab.setAttribute("aria-selected", String(i === this.shown)));
     const panels = [this.inspector, this.charts, this.lineage, this.roles, this.run];
-    this.panel.replaceChildren(panels[this.shown].element);
+    const shown = panels[this.shown];
+    this.panel.replaceChildren(shown.element, ...(shown === this.run ? [this.run.more] : []));
     this.player.redraw();
     this.refresh();
   }

@@ -5,8 +5,6 @@ import { colourScheme, VERMILLION } from "./map/palette";
 import type { Player } from "./player";
 
 const SPEEDS = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000]; // frames per second
-/** Kinds of events that are listed first, and that are jumped between unless one is selected. */
-const MAIN_EVENTS = ["birth", "death", "capture", "align", "scramble", "clips_align", "heart_made", "exhausted"];
 
 export class Transport {
   readonly element: HTMLElement;
@@ -49,7 +47,8 @@ export class Transport {
   refresh(): void {
     if (!this.player.views.length) return;
     const marks = this.player.main.replay.marks;
-    const kinds = [...MAIN_EVENTS.filter((kind) => marks.has(kind)), ...[...marks.keys()].filter((kind) => !MAIN_EVENTS.includes(kind)).sort()];
+    const main = this.mainKinds();
+    const kinds = [...main, ...[...marks.keys()].filter((kind) => !main.includes(kind)).sort()];
     if (kinds.join() !== this.listedKinds) {
       const selected = this.kindSelect.value;
       this.listedKinds = kinds.join();
@@ -62,9 +61,15 @@ export class Transport {
     this.showState();
   }
 
+  /** The kinds that are listed first, and that are jumped between unless one is selected. */
+  private mainKinds(): string[] {
+    const { head, marks } = this.player.main.replay;
+    return ((head.render_spec.main_events ?? []) as string[]).filter((kind) => marks.has(kind));
+  }
+
   private selectedKinds(): string[] {
     if (this.kindSelect.value) return [this.kindSelect.value];
-    const present = MAIN_EVENTS.filter((kind) => this.player.main.replay.marks.has(kind));
+    const present = this.mainKinds();
     return present.length ? present : [...this.player.main.replay.marks.keys()];
   }
 

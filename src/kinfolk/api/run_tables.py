@@ -83,8 +83,10 @@ class ReplayFrame:
     """
 
     def __init__(self, folder: Path, height: int) -> None:
+        from kinfolk.replay.reader import find_replay
         from kinfolk.viewer.export import export_page
 
+        find_replay(folder, None)  # raises if there is none
         page = export_page([(folder, None)]).decode()
         self._page, self._height = page.replace("<head>", f"<head>{_NO_ADDRESS}", 1), height
         self._folder = folder

@@ -89,6 +89,16 @@ def describe_counts(counts: Collection[int], unit: str) -> str:
     return f"{low} {unit}" if low == high else f"{low} to {high} {unit}"
 
 
+def name_policies(policies: Sequence[str]) -> list[str]:
+    """Return the policies of a run as labels that differ from each other.
+
+    >>> name_policies(["kin://noop", "kin://random", "kin://noop"])
+    ['kin://noop', 'kin://random', 'kin://noop (2)']
+    """
+    counts = [list(policies[:i]).count(uri) for i, uri in enumerate(policies)]
+    return [f"{uri} ({n + 1})" if n else uri for uri, n in zip(policies, counts, strict=True)]
+
+
 def format_duration(seconds: float) -> str:
     """Format a duration in the unit that suits it.
 

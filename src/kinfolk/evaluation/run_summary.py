@@ -11,6 +11,7 @@ from kinfolk.evaluation.formatting import describe_comparison, format_estimate, 
 from kinfolk.store.run import Run
 from kinfolk.store.run_list import DamagedRun, creation_time
 
+RATING_ERRORS = 1.96  # standard deviations of the 95 % interval of a rating
 STATES = ("done", "running", "stopped", "damaged")
 
 
@@ -37,19 +38,16 @@ def summarize_run(run: Run | DamagedRun) -> RunSummary:
     headline = ""
     if state == "done":
         try:
-            headline = describe_headline(run.events())
+            headline = describe_headline(run.last_event())
         except (KinfolkError, LookupError, TypeError, ValueError):
             state = "damaged"
     return RunSummary(run.name, date, job, world, settings.get("seed"), headline, state)
 
 
-def describe_headline(events: Iterable[Mapping[str, Any]]) -> str:
+def describe_headline(last: Mapping[str, Any] | None) -> str:
     """Return the figure one would quote of a run, from its last event; "" if it has none."""
-    last: Mapping[str, Any] = {}
-    for event in events:
-        last = event
-    describe = _HEADLINES.get(str(last.get("kind")))
-    return "" if describe is None else describe(last)
+    describe = None if last is None else _HEADLINES.get(str(last["kind"]))
+    return "" if last is None or describe is None else describe(last)
 
 
 def select_runs(
@@ -85,12 +83,16 @@ def _describe_evaluation(last: Mapping[str, Any]) -> str:
 
 def _describe_ratings(last: Mapping[str, Any]) -> str:
     best = max(range(len(last["ratings"])), key=lambda i: last["ratings"][i][2])
-    return f"{last['policies'][best]} is rated highest"
+    mu, sigma = last["ratings"][best][:2]
+    rating = format_estimate([mu, mu - RATING_ERRORS * sigma, mu + RATING_ERRORS * sigma])
+    return f"{last['policies'][best]} is rated highest, {rating}"
 
 
 def _describe_tournament(last: Mapping[str, Any]) -> str:
     best = [
-        f"{row[1]}{f' of {row[2]}' if row[2] else ''}" for row in last["standings"] if row[0] == 1
+        f"{row[1]}{f' of {row[2]}' if row[2] else ''}, rating {format_estimate(row[3])}"
+        for row in last["standings"]
+        if row[0] == 1
     ]
     return f"first of {len(last['policies'])}: {', '.join(best)}"
 
@@ -104,11 +106,15 @@ def _describe_crossplay(last: Mapping[str, Any]) -> str:
 
 def _describe_scenarios(last: Mapping[str, Any]) -> str:
     means = [f"{name} {format_estimate(mean)}" for name, mean in last["means"].items()]
-    return f"{len(last['scenarios'])} scenarios; mean score {', '.join(means)}" if means else ""
+    n = len(last["scenarios"])
+    counted = f"{n} scenario{'s' * (n != 1)}"
+    return f"{counted}; mean score {', '.join(means)}" if means else ""
 
 
 def _describe_training(last: Mapping[str, Any]) -> str:
-    return "" if last["score"] is None else f"score {format_number(last['score'])}"
+    lives = [f"{n} {format_estimate(e)}" for n, e in last.get("return_per_life", {}).items() if e]
+    parts = [] if last["score"] is None else [f"score {format_number(last['score'])}"]
+    return ", ".join([*parts, *([f"return per life {', '.join(lives)}"] if lives else [])])
 
 
 def _describe_champion(last: Mapping[str, Any]) -> str:

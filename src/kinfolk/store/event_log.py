@@ -108,35 +108,63 @@ def read_events(folder: Path) -> Iterator[dict[str, Any]]:
         DamagedRunError: A complete line is not the event that was written, the file is cut short,
             or it decompresses to more than a run can have written.
     """
+    for number, (path, line) in enumerate(_iter_log(folder), 1):
+        yield _parse_event(line, path, number)
+
+
+def read_last_event(folder: Path) -> dict[str, Any] | None:
+    """Return the last event of a run, None if it has none; all lines are checked, one is parsed.
+
+    Raises:
+        DamagedRunError: As for `read_events`.
+    """
+    number, last = 0, None
+    for number, last in enumerate(_iter_log(folder), 1):  # noqa: B007, the last ones are used
+        pass
+    return None if last is None else _parse_event(last[1], last[0], number)
+
+
+def _iter_log(folder: Path) -> Iterator[tuple[Path, bytes]]:
+    """Yield the lines of a run's log, checked and without their checksums, with the file's path."""
     plain, compressed = folder / EVENTS_FILE, folder / COMPRESSED_EVENTS_FILE
     with as_store_error(f"The events of {folder} could not be read"):
         if compressed.exists():
-            verify_gzip(compressed)  # the whole file, before the first event is yielded
+            verify_gzip(compressed)  # the whole file, before the first line is yielded
             with gzip.open(compressed) as gzip_file:
-                yield from _read_lines(gzip_file, compressed)
+                for line, _ in _iter_verified_lines(gzip_file, compressed):
+                    yield compressed, line
         elif plain.exists():
             try:
                 file = plain.open("rb")
             except FileNotFoundError:  # it was compressed a moment ago
-                yield from read_events(folder)
+                yield from _iter_log(folder)
                 return
             with file:
-                yield from _read_lines(file, plain)
+                for line, _ in _iter_verified_lines(file, plain):
+                    yield plain, line
+
+
+def _parse_event(line: bytes, path: Path, number: int) -> dict[str, Any]:
+    """Return the event on a line of a log.
+
+    Args:
+        line: The line without its checksum.
+        path: Path of the log, for error messages.
+        number: Number of the line, for error messages.
+
+    Raises:
+        DamagedRunError: It is not an event.
+    """
+    event = _parse_object(line) or {}
+    if not isinstance(event.get("kind"), str) or type(event.get("step")) is not int:
+        raise DamagedRunError(f"{path} is damaged: line {number} is not an event.")
+    return event
 
 
 def get_events_size(folder: Path) -> int:
     """Return the size of the event log in bytes, which changes whenever events are added."""
     paths = (folder / COMPRESSED_EVENTS_FILE, folder / EVENTS_FILE)
     return next((path.stat().st_size for path in paths if path.exists()), 0)
-
-
-def _read_lines(file: BinaryIO | gzip.GzipFile, path: Path) -> Iterator[dict[str, Any]]:
-    """Yield the event on each complete line of an open log; `path` is for error messages."""
-    for number, (line, _) in enumerate(_iter_verified_lines(file, path), 1):
-        event = _parse_object(line) or {}
-        if not isinstance(event.get("kind"), str) or type(event.get("step")) is not int:
-            raise DamagedRunError(f"{path} is damaged: line {number} is not an event.")
-        yield event
 
 
 def _iter_verified_lines(

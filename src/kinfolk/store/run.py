@@ -71,6 +71,10 @@ class Run:
         """Yield all events of the run, as JSON values."""
         return event_log.read_events(self.folder)
 
+    def last_event(self) -> dict[str, Any] | None:
+        """Return the last event of the run, None if it has none; quicker than reading all."""
+        return event_log.read_last_event(self.folder)
+
     def checkpoints(self) -> list[Path]:
         """Return the checkpoint files, oldest first."""
         return sorted((self.folder / "checkpoints").glob("*.safetensors"))

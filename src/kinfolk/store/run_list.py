@@ -11,11 +11,14 @@ from kinfolk.core.errors import KinfolkError
 from kinfolk.store.event_log import COMPRESSED_EVENTS_FILE, EVENTS_FILE
 from kinfolk.store.files import as_store_error
 from kinfolk.store.run import Run, open_run
+from kinfolk.store.settings_file import SETTINGS_FILE
 
 # A folder that has none of these is not a run, and is not listed.
-_RUN_FILES = ("settings.json", EVENTS_FILE, COMPRESSED_EVENTS_FILE, "checkpoints")
+_RUN_FILES = (SETTINGS_FILE, EVENTS_FILE, COMPRESSED_EVENTS_FILE, "checkpoints")
 
 COMMAND_FILE = "command.txt"  # the command line that made the run, for people
+TAGS_FILE = "tags.txt"  # words by which people find the run again; they write it, kinfolk reads it
+_MAX_TAGS, _MAX_TAG_BYTES = 20, 4096  # of a run
 # Files that follow from the settings; others hold times, or serve to watch and to resume.
 _RESULT_FILES = ("policies/**/*", "role_history.json", "*.csv", "tournament.json", "crossplay.json")
 
@@ -38,25 +41,49 @@ def list_runs(root: Path) -> Iterator[Run | DamagedRun]:
     Raises:
         StoreError: The folder cannot be read.
     """
-    with as_store_error(f"{root} could not be read"):
-        folders = {path.parent for name in _RUN_FILES for path in root.glob(f"*/{name}")}
-        newest_first = sorted(folders, key=lambda p: (creation_time(p), p), reverse=True)
-    for folder in newest_first:
-        try:
-            folder.name.encode()
-            run = open_run(folder)
-            _ = run.status  # raises for folders that are damaged in other ways
-        except UnicodeEncodeError:
-            yield DamagedRun(folder, "Its name is not text in UTF-8. Rename the folder.")
-        except KinfolkError as error:
-            yield DamagedRun(folder, str(error))
-        else:
-            yield run
+    for folder in list_run_folders(root):
+        yield open_listed_run(folder)
+
+
+def list_run_folders(root: Path) -> list[Path]:
+    """Return the folders of the runs in a folder, newest first, without opening them.
+
+    Raises:
+        StoreError: The folder cannot be read.
+    """
+    if not root.is_dir():
+        return []
+    with as_store_error(f"{root} could not be read"), os.scandir(root) as entries:
+        times = {entry.name: _find_creation_time(entry.path) for entry in entries if entry.is_dir()}
+    runs = [(time, name) for name, time in times.items() if time is not None]
+    return [root / name for _, name in sorted(runs, reverse=True)]
+
+
+def _find_creation_time(folder: str) -> int | None:
+    """Return when the run in a folder was created, as `creation_time` does; None if it is no run."""
+    for name in _RUN_FILES:  # system calls on text: a folder may hold thousands of runs
+        path = os.path.join(folder, name)
+        if os.path.exists(path):
+            return os.stat(path if name == SETTINGS_FILE else folder).st_mtime_ns
+    return None
+
+
+def open_listed_run(folder: Path) -> Run | DamagedRun:
+    """Open a run for reading; one that cannot be opened is returned with the reason."""
+    try:
+        folder.name.encode()
+        run = open_run(folder)
+        _ = run.status  # raises for folders that are damaged in other ways
+    except UnicodeEncodeError:
+        return DamagedRun(folder, "Its name is not text in UTF-8. Rename the folder.")
+    except KinfolkError as error:
+        return DamagedRun(folder, str(error))
+    return run
 
 
 def creation_time(folder: Path) -> int:
     """Return when a run was created, or last changed if it has no settings, in nanoseconds."""
-    path = folder / "settings.json"
+    path = folder / SETTINGS_FILE
     return (path if path.exists() else folder).stat().st_mtime_ns
 
 
@@ -65,3 +92,13 @@ def list_result_files(folder: Path) -> list[str]:
     with as_store_error(f"{folder} could not be read"):
         paths = {p for pattern in _RESULT_FILES for p in folder.glob(pattern) if p.is_file()}
     return sorted(str(path.relative_to(folder)) for path in paths)
+
+
+def read_tags(folder: Path) -> list[str]:
+    """Return the words of a run's `tags.txt`, each once, in their order; none without the file."""
+    path = folder / TAGS_FILE
+    if not path.is_file():
+        return []
+    with as_store_error(f"{path} could not be read"), path.open("rb") as file:
+        text = file.read(_MAX_TAG_BYTES).decode(errors="replace")
+    return list(dict.fromkeys(text.replace(",", " ").split()))[:_MAX_TAGS]

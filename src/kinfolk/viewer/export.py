@@ -1,4 +1,4 @@
-"""Export of replays as one self-contained HTML page that opens from disk without a network."""
+"""Export of runs as one self-contained HTML page that opens from disk without a network."""
 
 from __future__ import annotations
 
@@ -10,65 +10,74 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
-from kinfolk.replay.reader import Replay, find_replay
+from kinfolk.replay.reader import Replay, find_replay, list_replays
 from kinfolk.store.files import read_bytes
-from kinfolk.store.run import open_run
+from kinfolk.store.run import Run, open_run
 from kinfolk.viewer.metrics import collect_metrics
-from kinfolk.viewer.results import JOBS_WITH_RESULTS, build_failures, build_results
-from kinfolk.viewer.run_index import ROLE_HISTORY_FILE, read_roles
+from kinfolk.viewer.reports.report import build_report
+from kinfolk.viewer.run_index import read_roles, read_symbols
+from kinfolk.viewer.run_table import make_row
 from kinfolk.viewer.server import read_page_file
 
 
 def export_page(replays: Sequence[tuple[Path, str | None]]) -> bytes:
-    """Return an HTML page that shows one replay, or two side by side.
+    """Return an HTML page that shows a run with one replay, or two replays side by side.
 
     Args:
-        replays: Folder of a run and name of its replay; None means the run's first replay.
+        replays: Folder of a run and name of its replay; None means the run's first replay, or none
+            for a run without any.
 
     Returns:
-        The page, with scripts, styles, metrics, results, role histories and replays inside.
+        The page, with scripts, styles, metrics, reports, role histories and replays inside.
 
     Raises:
-        UsageError: There is no such run or replay.
-        DamagedRunError: A replay is damaged.
+        UsageError: There is no such run or replay, or a run without replays is beside another.
+        DamagedRunError: A replay or the events are damaged.
     """
-    runs: list[dict[str, Any]] = []
-    metrics: dict[str, Any] = {}
-    results: dict[str, Any] = {}
-    failures: dict[str, Any] = {}
-    roles: dict[str, Any] = {}
+    tables: dict[str, Any] = {"runs": [], "metrics": {}, "reports": {}, "roles": {}}
     scripts: list[str] = []
     for folder, name in replays:
-        run, path = open_run(folder), find_replay(folder, name)
-        replay = Replay(path)
-        if run.status == "done":
-            replay.require_complete()
-        for records in replay.records.values():
-            for record in records:
-                replay.read_compressed(record)  # raises if it is damaged
-        history = folder / ROLE_HISTORY_FILE
-        is_taken = any(run.name == other["name"] for other in runs)
+        run = open_run(folder)
+        is_taken = any(run.name == other["name"] for other in tables["runs"])
         title = f"{run.name} again" if is_taken else run.name
-        runs.append(
-            {"name": title, "job": run.config["job"], "status": "done", "roles": history.is_file(),
-             "problem": "", "world": replay.head()["world"], "settings": run.config["settings"],
-             "replays": [{"name": path.stem, "bytes": path.stat().st_size}]}
-        )  # fmt: skip
-        metrics[title] = collect_metrics(run.events())
-        job, settings = run.config["job"], run.config["settings"]
-        failures[title] = build_failures(job, settings, run.events())
-        if job in JOBS_WITH_RESULTS:
-            results[title] = build_results(job, settings, run.events())
-        if history.is_file():
-            roles[title] = read_roles(folder)
-        data = b64encode(read_bytes(path)).decode()
-        identifier = escape(f"replay:{title}/{path.stem}", quote=True)
-        scripts.append(f'<script type="application/octet-stream" id="{identifier}">{data}</script>')
-    tables = {"metrics": metrics, "results": results, "failures": failures, "roles": roles}
-    text = json.dumps({"runs": runs, **tables})
+        row = {**make_row(run), "name": title, "replays": []}
+        if row["status"] == "running":
+            row["status"] = "done"  # the page shows what there is now, and waits for nothing
+        if name is not None or len(replays) > 1 or list_replays(folder):
+            path = find_replay(folder, name)
+            row["replays"] = [{"name": path.stem, "bytes": path.stat().st_size}]
+            scripts.append(_embed_replay(run, path, title))
+        tables["runs"].append({**row, "settings": run.config["settings"]})
+        tables["metrics"][title] = collect_metrics(run.events())
+        tables["reports"][title] = {**build_report(run), "symbols": read_symbols(folder)}
+        if row["roles"]:
+            tables["roles"][title] = read_roles(folder)
+    text = json.dumps(tables)
     text = text.replace("<", "\\u003c")  # so that nothing in it can close the script element
     scripts.append(f'<script type="application/json" id="kinfolk-data">{text}</script>')
     return fill_template("\n".join(scripts)).encode()
+
+
+def _embed_replay(run: Run, path: Path, title: str) -> str:
+    """Return the script element that holds a replay.
+
+    Args:
+        run: The run.
+        path: File of the replay.
+        title: Name of the run in the page.
+
+    Raises:
+        DamagedRunError: The replay is damaged.
+    """
+    replay = Replay(path)
+    if run.status == "done":
+        replay.require_complete()
+    for records in replay.records.values():
+        for record in records:
+            replay.read_compressed(record)  # raises if it is damaged
+    data = b64encode(read_bytes(path)).decode()
+    identifier = escape(f"replay:{title}/{path.stem}", quote=True)
+    return f'<script type="application/octet-stream" id="{identifier}">{data}</script>'
 
 
 def fill_template(data: str) -> str:

@@ -12,8 +12,14 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 from kinfolk.core.errors import KinfolkError
 from kinfolk.store.event_log import get_events_size
 from kinfolk.viewer.run_index import RunIndex
+from kinfolk.viewer.run_table import list_run_replays
 
 POLL_INTERVAL = 0.25  # seconds between looks for more of a run; each costs a few system calls
+
+
+# Seconds without a sign of life after which a page is taken for gone. The page sends one every 20
+# seconds, but browsers let hidden pages act once a minute only.
+MAX_SILENCE = 150.0
 
 
 async def stream_updates(run_index: RunIndex, websocket: WebSocket) -> None:
@@ -40,6 +46,7 @@ async def stream_updates(run_index: RunIndex, websocket: WebSocket) -> None:
                 await websocket.close(1000)
                 return
             await asyncio.wait([disconnected], timeout=POLL_INTERVAL)
+        await websocket.close(1001)  # if it is only silent
     except KinfolkError as error:
         await websocket.close(1000, str(error)[:100])
     except (WebSocketDisconnect, RuntimeError):
@@ -49,10 +56,10 @@ async def stream_updates(run_index: RunIndex, websocket: WebSocket) -> None:
 
 
 async def _wait_for_disconnect(websocket: WebSocket) -> None:
-    """Return when the page has closed its end."""
-    with contextlib.suppress(WebSocketDisconnect, RuntimeError):
+    """Return when the page has closed its end, or has been silent for `MAX_SILENCE` seconds."""
+    with contextlib.suppress(WebSocketDisconnect, RuntimeError, TimeoutError, KeyError):
         while True:
-            await websocket.receive_text()
+            await asyncio.wait_for(websocket.receive_text(), MAX_SILENCE)
 
 
 def _read_progress(run_index: RunIndex, name: str, replay: str) -> dict[str, Any]:
@@ -71,7 +78,7 @@ def _read_progress(run_index: RunIndex, name: str, replay: str) -> dict[str, Any
         "status": run.status,  # read first: what a run writes before it ends must not be missed
         "frames": run_index.get_replay(name, replay).frames if replay else 0,
         "events": get_events_size(run.folder),
-        "replays": run_index.list_replays(run),
+        "replays": list_run_replays(run),
     }
 
 

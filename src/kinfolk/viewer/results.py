@@ -14,12 +14,12 @@ from kinfolk.evaluation.formatting import describe_comparison, format_interval, 
 from kinfolk.evaluation.statistics import win_shares
 from kinfolk.lineage.net_family import family_from_events, inheritance_columns
 
-JOBS_WITH_RESULTS = ("compare", "round_robin")  # whose results are a table and a verdict
+_JOBS = ("compare", "round_robin")
 _EMPTY_CELL = "-"  # of a table, where there is no value
 _TIE = 0.5  # wins that a drawn game counts for each side
 _MAX_FAILURES = 200  # rows of the table of failures
 _MAX_FAILURE_CHARS = 300  # of what happened; the exported table has all
-_DAMAGE_ERRORS = (AttributeError, IndexError, KeyError, TypeError, ValueError)  # of damaged events
+DAMAGE_ERRORS = (AttributeError, IndexError, KeyError, TypeError, ValueError)  # of damaged events
 
 ResultTable = tuple[list[str], list[list[str]], list[str]]  # headings, rows, verdict
 
@@ -41,19 +41,19 @@ def build_results(
         UsageError: Runs of this job have no such table.
         DamagedRunError: An event lacks a field, or its values are of the wrong kind.
     """
-    if job not in JOBS_WITH_RESULTS:
+    if job not in _JOBS:
         raise UsageError(f"A run of {job} has no table of policies.")
     build = _build_comparison if job == "compare" else _build_ratings
     try:
         policies = [str(policy) for policy in settings["policies"]]
         headings, rows, verdict = build(settings, policies, events)
-    except _DAMAGE_ERRORS as error:
-        raise _make_damage_error(error) from None
+    except DAMAGE_ERRORS as error:
+        raise make_damage_error(error) from None
     title = f"{settings.get('world')}, seed {settings.get('seed')}"
     return {"title": title, "headings": headings, "rows": rows, "verdict": verdict}
 
 
-def _make_damage_error(error: Exception) -> DamagedRunError:
+def make_damage_error(error: Exception) -> DamagedRunError:
     """Return the error for events that lack a field or have one of the wrong kind."""
     reason = f"{type(error).__name__}: {error}"
     return DamagedRunError(f"The events of this run are damaged ({reason}).")
@@ -91,8 +91,8 @@ def build_failures(
                 event = escape_text(extract_event(record), _MAX_FAILURE_CHARS)
                 texts = [record["uri"], *other, *places, event, where]
                 rows.append([str(text) for text in texts])
-    except _DAMAGE_ERRORS as error:
-        raise _make_damage_error(error) from None
+    except DAMAGE_ERRORS as error:
+        raise make_damage_error(error) from None
     others_heading = [heading] if heading else []
     headings = ["policy", *others_heading, "slot", "agent", "episode", "tick", "failure", "where"]
     return {"total": total, "headings": headings, "rows": rows}
@@ -130,8 +130,8 @@ def build_family(
             for member in family if member.uid in ancestors
         ]  # fmt: skip
         generations = 1 + max((int(event["step"]) for event in scored), default=-1)
-    except (*_DAMAGE_ERRORS, ContractError) as error:
-        raise _make_damage_error(error) from None
+    except (*DAMAGE_ERRORS, ContractError) as error:
+        raise make_damage_error(error) from None
     return {"total": len(family), "generations": generations, "members": members}
 
 

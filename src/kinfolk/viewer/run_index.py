@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
 from collections import OrderedDict
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from kinfolk.core.errors import KinfolkError, UsageError
+from kinfolk.core.errors import KinfolkError
 from kinfolk.replay.reader import REPLAY_FOLDER, REPLAY_SUFFIX, Replay, list_replays
 from kinfolk.roles.history_file import read_history_document
-from kinfolk.store.files import as_store_error, parse_json_object, read_text, resolve_inside
+from kinfolk.store.files import parse_json_object, read_bytes, read_text, resolve_inside
 from kinfolk.store.run import Run, open_run
-from kinfolk.store.run_list import DamagedRun, list_runs
 from kinfolk.viewer.metrics import collect_metrics
-from kinfolk.viewer.results import build_failures, build_family, build_results
+from kinfolk.viewer.reports.report import build_report, find_page_file
+from kinfolk.viewer.run_table import ROLE_HISTORY_FILE, RunTable, make_row
 
-ROLE_HISTORY_FILE, ROLE_ARCHIVE_FILE = "role_history.json", "archive.json"
+ROLE_ARCHIVE_FILE = "archive.json"
 _MAX_OPEN_REPLAYS = 32  # whose record headers are kept in memory
 
 
@@ -33,34 +33,13 @@ class RunIndex:
 
     def __init__(self, root: Path) -> None:
         self.root = root
+        self._table = RunTable(root)
         self._replays: OrderedDict[Path, Replay] = OrderedDict()
         self._lock = threading.Lock()
 
     def list_runs(self) -> list[dict[str, Any]]:
-        """Return a summary of each run, newest first."""
-        inside = filter(self._is_inside_root, list_runs(self.root))
-        return [self._summarize_run(run) for run in inside]
-
-    def _is_inside_root(self, run: Run | DamagedRun) -> bool:
-        """Return whether a run's folder lies in the root, and not behind a link to elsewhere."""
-        try:
-            resolve_inside(self.root, run.folder.name)
-        except UsageError:
-            return False
-        return True
-
-    def _summarize_run(self, run: Run | DamagedRun) -> dict[str, Any]:
-        """Return the description of a run with its `problem`, empty unless it is damaged."""
-        problem = run.problem if isinstance(run, DamagedRun) else ""
-        if isinstance(run, Run):
-            try:
-                return self.describe_run(run) | {"problem": ""}
-            except KinfolkError as error:
-                problem = str(error)
-        return {
-            "name": run.name, "job": "", "status": "damaged", "world": "", "settings": {},
-            "replays": [], "roles": False, "problem": problem,
-        }  # fmt: skip
+        """Return the row of each run in the list of runs, newest first, as `RunTable` does."""
+        return self._table.list_rows()
 
     def get_run(self, name: str) -> Run:
         """Return a run by its name.
@@ -71,26 +50,15 @@ class RunIndex:
         """
         return open_run(resolve_inside(self.root, name))
 
-    def describe_run(self, run: Run) -> dict[str, Any]:
-        """Return the entry of a run in the list of runs, as plain values."""
-        settings: Mapping[str, Any] = run.config["settings"]
-        return {
-            "name": run.name,
-            "job": run.config["job"],
-            "status": run.status,
-            "world": str(settings.get("world") or settings.get("task") or ""),
-            "settings": settings,
-            "replays": self.list_replays(run),
-            "roles": (run.folder / ROLE_HISTORY_FILE).is_file(),
-        }
+    def get_info(self, name: str) -> dict[str, Any]:
+        """Return the row of a run in the list of runs, as `make_row` does, and its `settings`.
 
-    def list_replays(self, run: Run) -> list[dict[str, Any]]:
-        """Return name and size in bytes of each replay of a run."""
-        with as_store_error(f"The replays of {run.folder} could not be read"):
-            return [
-                {"name": path.name.removesuffix(REPLAY_SUFFIX), "bytes": path.stat().st_size}
-                for path in list_replays(run.folder)
-            ]
+        Raises:
+            UsageError: There is no run of that name in the folder.
+            DamagedRunError: Its settings cannot be read.
+        """
+        run = self.get_run(name)
+        return {**make_row(run), "settings": run.config["settings"]}
 
     def get_replay(self, run: str, name: str) -> Replay:
         """Return a replay with all records that have been written by now.
@@ -118,27 +86,23 @@ class RunIndex:
         """Return the numeric fields of a run's events, as `collect_metrics` does."""
         return collect_metrics(self.get_run(run).events())
 
-    def get_results(self, run: str) -> dict[str, Any]:
-        """Return the result table of a comparison or a round robin, as `build_results` does."""
-        stored = self.get_run(run)
-        return build_results(stored.config["job"], stored.config["settings"], stored.events())
+    def get_report(self, run: str) -> dict[str, Any]:
+        """Return the page of a run, as `build_report` does, and the styles of its groups.
 
-    def get_failures(self, run: str) -> dict[str, Any]:
-        """Return the failures of policies in a run, as `build_failures` does."""
-        stored = self.get_run(run)
-        return build_failures(stored.config["job"], stored.config["settings"], stored.events())
-
-    def get_family(self, run: str) -> dict[str, Any]:
-        """Return the family tree of an evolution of nets, as `build_family` does.
-
-        Raises:
-            UsageError: The run is not an evolution of nets.
+        Returns:
+            What `build_report` returns, and `symbols`: how the world draws what it names, as in the
+            head of a replay; empty without a replay.
         """
         stored = self.get_run(run)
-        job = stored.config["job"]
-        if job != "evolve_nets":
-            raise UsageError(f"A run of {job} has no family tree of nets.")
-        return build_family(stored.config["settings"], stored.events())
+        return {**build_report(stored), "symbols": read_symbols(stored.folder)}
+
+    def get_page(self, run: str, name: str) -> bytes:
+        """Return a page that a run holds, such as that of a tournament.
+
+        Raises:
+            UsageError: There is no such run or page.
+        """
+        return read_bytes(find_page_file(self.get_run(run).folder, name))
 
     def get_role_history(self, run: str) -> dict[str, Any]:
         """Return the role history of a run as it is stored, with its archive, if it has one.
@@ -162,3 +126,12 @@ def read_roles(folder: Path) -> dict[str, Any]:
     if archive.is_file():
         document["archive"] = parse_json_object(read_text(archive), str(archive))
     return document
+
+
+def read_symbols(folder: Path) -> list[dict[str, Any]]:
+    """Return how the world of a run draws what it names, from its first replay; else nothing."""
+    for path in list_replays(folder)[:1]:
+        with contextlib.suppress(KinfolkError):  # the page of the replay says what is wrong with it
+            symbols: list[dict[str, Any]] = Replay(path).head()["render_spec"].get("symbols", [])
+            return symbols
+    return []

@@ -13,6 +13,7 @@ from pydantic import Field
 
 from kinfolk.core.errors import KinfolkError, UsageError
 from kinfolk.core.settings import Settings
+from kinfolk.replay.reader import find_replay
 from kinfolk.store.files import (
     read_bytes,
     temporary_directory,
@@ -53,12 +54,14 @@ def open_page(
         The open page, for `capture`.
 
     Raises:
-        UsageError: There is no such part or theme, or Chromium is not installed.
+        UsageError: There is no such part, theme or replay, or Chromium is not installed.
     """
     for name, known in (("part", tuple(PART_SELECTORS)), ("theme", ("light", "dark"))):
         value = getattr(screenshot, name)
         if value not in known:
             raise UsageError(f"Screenshot.{name} must be one of {', '.join(known)}, not '{value}'.")
+    for run, name in replays:
+        find_replay(run, name)  # raises if there is none: a tick of it is shown
     with temporary_directory() as folder:
         file = folder / "page.html"
         write_atomic(file, export_page(replays))

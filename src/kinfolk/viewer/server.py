@@ -26,6 +26,7 @@ from starlette.types import ASGIApp
 from kinfolk.core.errors import KinfolkError, UsageError
 from kinfolk.replay.codec import FRAMES, SERIES
 from kinfolk.replay.reader import Replay
+from kinfolk.viewer.connections import TimedHTTPProtocol
 from kinfolk.viewer.live import stream_updates
 from kinfolk.viewer.run_index import RunIndex
 from kinfolk.viewer.security import LOOPBACK, RequestGuard
@@ -33,6 +34,11 @@ from kinfolk.viewer.security import LOOPBACK, RequestGuard
 _PAGE_FILES = {"": "index.html", "app.js": "app.js", "app.css": "app.css"}
 _MEDIA_TYPES = {"html": "text/html", "js": "text/javascript", "css": "text/css"}
 _BINARY_MEDIA_TYPE = "application/octet-stream"
+# A page of a run may hold what others wrote: it gets no access to this server, and loads nothing.
+_FOREIGN_PAGE_POLICY = (
+    "sandbox allow-scripts; default-src 'none'; script-src 'unsafe-inline'; frame-src blob: data: 'self'; "
+    "style-src 'unsafe-inline'; img-src data: blob:"
+)
 _MAX_PATH_SHOWN = 100  # characters of a path in an error message
 
 Endpoint = Callable[[Request], Response]
@@ -72,11 +78,11 @@ def make_app(
     replay = "/api/runs/{run}/replays/{replay}"
     handlers: dict[str, Handler] = {
         "/api/runs": lambda index, _: FiniteJSONResponse(index.list_runs()),
+        "/api/runs/{run}": _serve_json(RunIndex.get_info),
         "/api/runs/{run}/metrics": _serve_json(RunIndex.get_metrics),
-        "/api/runs/{run}/results": _serve_json(RunIndex.get_results),
-        "/api/runs/{run}/failures": _serve_json(RunIndex.get_failures),
-        "/api/runs/{run}/family": _serve_json(RunIndex.get_family),
+        "/api/runs/{run}/report": _serve_json(RunIndex.get_report),
         "/api/runs/{run}/roles": _serve_json(RunIndex.get_role_history),
+        "/api/runs/{run}/pages/{page}": _serve_page,
         replay: _serve_replay,
         f"{replay}/series": _serve_series,
         f"{replay}/frames/{{chunk:int}}": _serve_frames,
@@ -137,6 +143,13 @@ async def _handle_not_found(request: Request, error: Exception) -> Response:
 def _serve_json(read: Callable[[RunIndex, str], Any]) -> Handler:
     """Return a handler that answers with what a method of the index returns for the run."""
     return lambda index, request: FiniteJSONResponse(read(index, request.path_params["run"]))
+
+
+def _serve_page(run_index: RunIndex, request: Request) -> Response:
+    """Answer with a page that a run holds; it runs as a page of another site would."""
+    page = run_index.get_page(request.path_params["run"], request.path_params["page"])
+    headers = {"content-security-policy": _FOREIGN_PAGE_POLICY}
+    return HTMLResponse(page, headers=headers)
 
 
 def _get_replay(run_index: RunIndex, request: Request) -> Replay:
@@ -221,10 +234,10 @@ def serve(root: Path, host: str, port: int, on_ready: Callable[[str], None]) -> 
 
 
 def make_uvicorn_config(app: ASGIApp) -> uvicorn.Config:
-    """Return the server's configuration: few log lines, and a shutdown within a second."""
+    """Return the server's configuration: few log lines, a shutdown within a second, timeouts."""
     return uvicorn.Config(
-        app, log_level="warning", lifespan="off", ws="websockets-sansio", server_header=False,
-        timeout_graceful_shutdown=1,
+        app, log_level="warning", lifespan="off", http=TimedHTTPProtocol, ws="websockets-sansio",
+        ws_ping_interval=20.0, ws_ping_timeout=20.0, server_header=False, timeout_graceful_shutdown=1,
     )  # fmt: skip
 
 

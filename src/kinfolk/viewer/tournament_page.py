@@ -11,7 +11,6 @@ from base64 import b64encode
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from html import escape
-from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +22,9 @@ from kinfolk.store.files import read_bytes
 from kinfolk.store.run import open_run
 from kinfolk.store.run_list import creation_time
 from kinfolk.viewer.export import fill_template
+from kinfolk.viewer.reports.meetings import find_games
 from kinfolk.viewer.results import build_failures
+from kinfolk.viewer.run_table import make_row
 
 PAGE_FILE = "tournament.html"
 _KINDS = ("tournament_done", "crossplay_done")
@@ -59,8 +60,8 @@ def export_tournament_page(folder: Path) -> bytes:
         _format_failures(settings, last, failures),
     ]
     before, after = fill_template(_DATA_MARK).split(_DATA_MARK)
-    run_entry = {"job": run.config["job"], "status": "done", "roles": False, "problem": "",
-                 "world": settings["world"], "settings": _public_settings(settings)}  # fmt: skip
+    # The frame shows one game, not the page of a tournament.
+    run_entry = {**make_row(run), "job": "play", "tags": [], "settings": _public_settings(settings)}
     viewer = {"before": before, "after": after, "run": run_entry,
               "failures": {**failures, "total": 0, "rows": []}}  # fmt: skip
     parts = {
@@ -180,7 +181,7 @@ def _format_matrix(table: Sequence[Any], last: Mapping[str, Any]) -> str:
     side, against, names, others, by_name = table
     rows, columns = _by_rank(names, last), _by_rank(others, last)
     cells = [[by_name[i][j] for j in columns] for i in rows]
-    games = _find_games(last["pairings"], last["replays"])
+    games = find_games(last["pairings"], last["replays"])
     means = [cell[0] for row in cells for cell in row if cell is not None]
     low, high = min(means, default=0.0), max(means, default=0.0)
     middle, half = 0.5 * (low + high), max(0.5 * (high - low), 1e-12)
@@ -213,18 +214,6 @@ def _by_rank(names: Sequence[str], last: Mapping[str, Any]) -> list[int]:
         ranks |= {name: rank} if not side else {f"{name} ({side})": rank}
         ranks.setdefault(name, rank)
     return sorted(range(len(names)), key=lambda number: ranks.get(names[number], 0))
-
-
-def _find_games(
-    pairings: Sequence[Sequence[str]], replays: Sequence[str]
-) -> dict[frozenset[str], str]:
-    """Return the first recorded game of every two policies that have met."""
-    n_each = len(replays) // max(1, len(pairings))
-    games: dict[frozenset[str], str] = {}
-    for number, pairing in enumerate(pairings if n_each else ()):
-        for pair in combinations(pairing, 2):
-            games.setdefault(frozenset(pair), replays[number * n_each])
-    return games
 
 
 def _format_cell(cell: Sequence[Any] | None, game: str | None, level: float) -> str:

@@ -44,12 +44,39 @@ class AgentAttribute:
         scale: Factor by which the value was multiplied before rounding.
         labels: Meaning of the values if they are codes.
         max_value: Value that fills a bar in the viewer, 0 if there is no maximum.
+        drawn_as: How the map shows it: `size` of the agent, `letter` (the letter of the label's
+            symbol), `cross` (agents with code 1 are dead); `hidden` even from the panel of an agent,
+            "" in that panel only.
     """
 
     name: str
     scale: float = 1.0
     labels: tuple[str, ...] = ()
     max_value: float = 0.0
+    drawn_as: str = ""
+
+
+@dataclass(frozen=True)
+class Symbol:
+    """How the viewer draws something that a world names; what has no symbol gets a free colour.
+
+    Attributes:
+        name: A group, an owner, a label of the layer `kind` or of an attribute, or a line of a chart.
+        colour: `blue`, `vermillion`, `green`, `orange`, `sky`, `purple`, `yellow`, `grey` or `grass`.
+        shape: Of a group: `circle`, `triangle`, `square` or `diamond`. Of a kind of cell: `ground`,
+            `wall`, `amount` (the denser its colour, the larger the amount), `tile`, `stock` (a tile
+            that fades with its amount), or `diamond` (hollow without an owner).
+        letter: Letter or sign on it.
+        label: Its name in the legend; "" for the name itself.
+        size: Side of a tile, in cells.
+    """
+
+    name: str
+    colour: str = ""
+    shape: str = ""
+    letter: str = ""
+    label: str = ""
+    size: float = 1.0
 
 
 @dataclass(frozen=True)
@@ -64,6 +91,9 @@ class RenderSpec:
         view_radius: Per group, the cells that an agent sees to each side.
         owners: Who can own a cell, if not a group.
         series: Time series of `RenderFrame.series`, named `chart/line`.
+        symbols: How things are drawn, and what they are called in the legend.
+        main_events: Kinds of events that are worth jumping to, the most important first.
+        pair_events: Kinds of events whose `other` is the uid of another agent.
     """
 
     height: int
@@ -73,6 +103,9 @@ class RenderSpec:
     view_radius: tuple[int, ...]
     owners: tuple[str, ...] = ()
     series: tuple[str, ...] = ()
+    symbols: tuple[Symbol, ...] = ()
+    main_events: tuple[str, ...] = ()
+    pair_events: tuple[str, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """Return the specification as JSON-compatible values."""

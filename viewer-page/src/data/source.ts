@@ -4,13 +4,30 @@ import { inflate, listRecords, readArrays, readJson, type Arrays, type RecordRef
 
 export interface ReplayInfo { head: any; chunks: { first: number; count: number }[]; result: any | null; live: boolean }
 
-export interface RunInfo {
-  name: string; job: string; status: string; world: string; settings: any;
-  replays: { name: string; bytes: number }[]; roles: boolean; problem: string; // why it cannot be read, or ""
+/** What the list of runs shows of one; `pending` if the server has not read it yet. */
+export interface RunRow {
+  name: string; date: string; job: string; world: string; seed: number | null; headline: string; status: string; tags: string[];
+  replays: { name: string; bytes: number }[]; roles: boolean; pending: boolean; problem: string; // why it cannot be read, or ""
 }
+export interface RunInfo extends RunRow { settings: any }
 
-/** The result table and the verdict of a comparison. */
-export interface Results { title: string; headings: string[]; rows: string[][]; verdict: string[] }
+/** Mean, low, high and n; no interval where low is null. */
+export type Estimate = (number | null)[];
+export interface EstimateRow { name: string; group: string; estimate: Estimate | null; values: (number | null)[]; note: string }
+export interface CurveLine { name: string; group: string; x: number[]; y: (number | null)[]; low: (number | null)[]; high: (number | null)[] }
+/** A part of a run's page, as `kinfolk/viewer/reports/blocks.py` makes it. */
+export type Block =
+  | { type: "text"; title: string; lines: string[]; style: string }
+  | { type: "table"; title: string; headings: string[]; rows: string[][] }
+  | { type: "estimates"; title: string; x_label: string; rows: EstimateRow[]; zero: boolean }
+  | { type: "curves"; title: string; x_label: string; note: string; lines: CurveLine[] }
+  | { type: "matrix"; title: string; rows: string[]; columns: string[]; cells: (Estimate | null)[][]; note: string; replays: (string | null)[][] };
+
+/** How a world draws something that it names: a group, an object, an owner or a line of a chart. */
+export interface WorldSymbol { name: string; colour: string; shape: string; letter: string; label: string; size: number }
+
+/** What a run's page shows of its events. */
+export interface Report { blocks: Block[]; failures: Failures | null; family: Family | null; pages: string[]; symbols: WorldSymbol[] }
 
 /** Failures of policies: their number, and a table of the first of them. */
 export interface Failures { total: number; headings: string[]; rows: string[][] }
@@ -35,13 +52,13 @@ export interface ReplaySource {
 
 export interface Source {
   embedded: boolean;
-  runs(): Promise<RunInfo[]>;
+  runs(): Promise<RunRow[]>;
+  run(name: string): Promise<RunInfo>;
   replay(run: string, name: string): ReplaySource;
   metrics(run: string): Promise<any>;
-  results(run: string): Promise<Results | null>;
-  failures(run: string): Promise<Failures | null>;
+  report(run: string): Promise<Report>;
   roles(run: string): Promise<any | null>;
-  family(run: string): Promise<Family | null>;
+  pageHref(run: string, page: string): string | null; // of a page that a run holds; null if there is none to open
 }
 
 /** Request a path of the server; an error answer becomes an exception with its message. */
@@ -80,13 +97,13 @@ class ServedReplay implements ReplaySource {
 
 class ServerSource implements Source {
   embedded = false;
-  async runs(): Promise<RunInfo[]> { return (await request("api/runs")).json(); }
+  async runs(): Promise<RunRow[]> { return (await request("api/runs")).json(); }
+  async run(name: string): Promise<RunInfo> { return (await request(`api/runs/${encode(name)}`)).json(); }
   replay(run: string, name: string): ReplaySource { return new ServedReplay(run, name); }
   async metrics(run: string): Promise<any> { return (await request(`api/runs/${encode(run)}/metrics`)).json(); }
-  async results(run: string): Promise<Results | null> { return (await request(`api/runs/${encode(run)}/results`)).json(); }
-  async failures(run: string): Promise<Failures | null> { return (await request(`api/runs/${encode(run)}/failures`)).json(); }
+  async report(run: string): Promise<Report> { return (await request(`api/runs/${encode(run)}/report`)).json(); }
   async roles(run: string): Promise<any | null> { return (await request(`api/runs/${encode(run)}/roles`)).json(); }
-  async family(run: string): Promise<Family | null> { return (await request(`api/runs/${encode(run)}/family`)).json(); }
+  pageHref(run: string, page: string): string { return `api/runs/${encode(run)}/pages/${encode(page)}`; }
 }
 
 class EmbeddedReplay implements ReplaySource {
@@ -110,20 +127,24 @@ class EmbeddedReplay implements ReplaySource {
   async frames(chunk: number): Promise<Arrays> { return readArrays(await this.payload(this.ofKind("FRAM")[chunk])); }
 }
 
-/** What `--export` put into the page: `{runs, metrics, results, failures, roles}` and the replays as base64. */
+/** What `--export` put into the page: `{runs, metrics, reports, roles}` and the replays as base64. */
 class EmbeddedSource implements Source {
   embedded = true;
   constructor(private data: any) {}
-  async runs(): Promise<RunInfo[]> { return this.data.runs; }
+  async runs(): Promise<RunRow[]> { return this.data.runs; }
+  async run(name: string): Promise<RunInfo> {
+    const info = this.data.runs.find((run: RunInfo) => run.name === name);
+    if (!info) throw new Error(`There is no run ${name} in this page.`);
+    return info;
+  }
   replay(run: string, name: string): ReplaySource {
     const text = document.getElementById(`replay:${run}/${name}`)?.textContent ?? "";
     return new EmbeddedReplay(run, name, Uint8Array.from(atob(text.trim()), (c) => c.charCodeAt(0)));
   }
   async metrics(run: string): Promise<any> { return this.data.metrics[run] ?? {}; }
-  async results(run: string): Promise<Results | null> { return this.data.results[run] ?? null; }
-  async failures(run: string): Promise<Failures | null> { return this.data.failures[run] ?? null; }
+  async report(run: string): Promise<Report> { return this.data.reports[run]; }
   async roles(run: string): Promise<any | null> { return this.data.roles[run] ?? null; }
-  async family(): Promise<Family | null> { return null; } // pages are exported of replays, and these runs have none
+  pageHref(): null { return null; } // the page of a tournament is a file of its own
 }
 
 export function findSource(): Source {

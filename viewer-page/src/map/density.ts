@@ -1,6 +1,7 @@
 // Very many agents at once: their density, per square of the screen and group, instead of every agent.
 
-import { rgb, type GroupStyle } from "./palette";
+import { rgb } from "./palette";
+import type { GroupStyle } from "./world_style";
 
 export const BIN_SIDE = 3; // CSS pixels of a square
 const MIN_OPACITY = 0.35; // of a square with a single agent

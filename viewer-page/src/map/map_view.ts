@@ -2,9 +2,10 @@
 
 import type { Chunk, Replay } from "../data/replay";
 import { DensityMap, FADED_WEIGHT } from "./density";
-import { colourScheme, groupStyle, objectColour, ownerColour, rgb, type GroupStyle } from "./palette";
-import { agentSprite, objectSprite } from "./sprites";
+import { colourScheme, rgb } from "./palette";
+import { agentSprite, MIN_LETTER_SIDE, objectSprite } from "./sprites";
 import { Terrain } from "./terrain";
+import { WorldStyle, type GroupStyle } from "./world_style";
 
 export interface Highlight { selected: number | null; marked: Set<number> | null; viewRadius: boolean }
 
@@ -14,12 +15,14 @@ const MIN_OBJECT_SCALE = 5; // pixels per cell below which objects and energy ar
 const MAX_DENSITY_SCALE = 3; // pixels per cell above which every agent is drawn
 const MANY_AGENTS = 20_000; // of which the density is drawn when zoomed out
 const MAX_GLIDE = 4; // cells; a longer move between two frames is a jump, such as a birth
-const GEAR_MARKS: Record<string, string> = { aligner: "A", scrambler: "R", miner: "M", scout: "T" };
+const MIN_OBJECT_SIDE = 11; // pixels of an object whose letter can be read; it may stand out of its cell
+const FEW_AGENTS = 150; // that are drawn large enough for their letters, wherever the camera is
 
 export class MapView {
   readonly terrain: Terrain;
   readonly overlay = document.createElement("canvas");
   private pen: CanvasRenderingContext2D;
+  readonly style: WorldStyle;
   private styles: GroupStyle[];
   private density = new DensityMap();
   private scale = 1; // CSS pixels per cell
@@ -32,16 +35,17 @@ export class MapView {
   private boxWidth = 0; // in CSS pixels, cached: reading it for each frame would cost more than drawing
   private boxHeight = 0;
 
-  constructor(readonly box: HTMLElement, private replay: Replay) {
+  constructor(readonly box: HTMLElement, readonly replay: Replay) {
     const { render_spec: spec, groups } = replay.head;
     [this.width, this.height] = [spec.width, spec.height];
-    this.terrain = new Terrain(replay.head);
+    this.style = new WorldStyle(replay.head);
+    this.terrain = new Terrain(replay.head, this.style);
     this.terrain.canvas.className = "terrain";
     this.overlay.className = "overlay";
     this.overlay.setAttribute("role", "img");
     this.overlay.setAttribute("aria-label", `Map of ${replay.head.world}, ${replay.label}`);
     this.pen = this.overlay.getContext("2d")!;
-    this.styles = groups.map(groupStyle);
+    this.styles = groups.map((_: string, i: number) => this.style.group(i));
     box.replaceChildren(this.terrain.canvas, this.overlay);
     new ResizeObserver(() => this.resize()).observe(box);
     this.resize();
@@ -67,6 +71,9 @@ export class MapView {
     this.top = (boxHeight - this.height * this.scale) / 2;
     this.fitted = true;
   }
+
+  /** Pixels to the left of the whole map. */
+  get gutter(): number { return (this.boxWidth - this.width * this.fittingScale()) / 2; }
 
   /** The scale at which the whole map is shown; below 1 only for maps with more cells than pixels. */
   private fittingScale(): number {
@@ -141,9 +148,12 @@ export class MapView {
   /** Use the colours of the current theme from now on. */
   recolour(): void {
     this.terrain.recolour();
-    this.styles = this.replay.head.groups.map(groupStyle);
+    this.styles = this.styles.map((_, i) => this.style.group(i));
     this.drawn = null;
+    this.onRecolour();
   }
+
+  onRecolour: () => void = () => {};
 
   private drawSprite(sprite: HTMLCanvasElement, column: number, row: number, side: number): void {
     const x = this.left + (column + 0.5) * this.scale - side / 2;
@@ -154,10 +164,11 @@ export class MapView {
   private drawObjects(ratio: number): void {
     if (this.scale < MIN_OBJECT_SCALE) return;
     const colours = colourScheme();
-    for (const { cell, kind, owner, fill } of this.terrain.objects) {
-      const colour = owner ? ownerColour(owner, this.replay.head.groups) : `rgb(${objectColour(kind, colours).join(",")})`;
-      const side = this.scale * (kind === "hub" ? 1.5 : 1);
-      this.drawSprite(objectSprite(kind, colour, owner !== null, side * ratio, fill), cell % this.width, Math.floor(cell / this.width), side);
+    for (const { cell, kind, shape, owner, fill } of this.terrain.objects) {
+      const colour = owner ? this.style.owner(owner) : `rgb(${this.style.cellColour(kind, colours).join(",")})`;
+      const side = Math.max(this.scale, MIN_OBJECT_SIDE) * this.style.size(kind);
+      const sprite = objectSprite({ shape, colour, letter: this.style.letter(kind), owned: owner !== null }, side * ratio, fill);
+      this.drawSprite(sprite, cell % this.width, Math.floor(cell / this.width), side);
     }
   }
 
@@ -165,11 +176,13 @@ export class MapView {
     const [uid, state, group, cell] = ["uid", "state", "group", "cell"].map((name) => chunk.column(name, frame));
     const next = progress > 0 && frame + 1 < chunk.first + chunk.count ? frame + 1 : null;
     const [uidNext, cellNext] = next === null ? [uid, cell] : [chunk.column("uid", next), chunk.column("cell", next)];
-    const energy = this.attributeFill(chunk, frame, "energy");
-    const marks = this.gearMarks(chunk, frame);
-    const carcass = chunk.has("attribute/body") ? chunk.column("attribute/body", frame) : null;
-    const side = Math.max(this.scale * 1.1, 4.2);
-    const asShapes = this.scale < MIN_SPRITE_SCALE;
+    const fill = this.attributeFill(chunk, frame);
+    const marks = this.letters(chunk, frame);
+    const cross = this.style.attribute("cross");
+    const dead = cross ? chunk.column(`attribute/${cross.name}`, frame) : null;
+    const hasLetters = marks !== null && chunk.rows <= FEW_AGENTS;
+    const side = Math.max(this.scale * 1.1, hasLetters ? MIN_LETTER_SIDE + 1 : 4.2);
+    const asShapes = this.scale < MIN_SPRITE_SCALE && !hasLetters;
     const shapes = new Map<string, Path2D>();
     for (let row = 0; row < chunk.rows; row++) {
       if (!state[row]) continue;
@@ -184,12 +197,12 @@ export class MapView {
       const isMarked = highlight.marked?.has(uid[row]) ?? false;
       const isSelected = uid[row] === highlight.selected;
       const faded = highlight.marked !== null && !isMarked && !isSelected;
-      const dead = state[row] === 2 || carcass?.[row] === 1;
-      if (asShapes && !dead) {
+      const isDead = state[row] === 2 || dead?.[row] === 1;
+      if (asShapes && !isDead) {
         this.addShape(shapes, group[row], faded, x, y, side);
       } else {
         this.pen.globalAlpha = faded ? FADED_OPACITY : 1;
-        this.drawSprite(agentSprite(this.styles[group[row]], side * ratio, energy ? energy[row] : 1, marks ? marks[row] : "", dead), x, y, side);
+        this.drawSprite(agentSprite(this.styles[group[row]], side * ratio, fill ? fill[row] : 1, marks ? marks[row] : "", isDead), x, y, side);
       }
       if (isMarked) this.drawRing(x, y, 0.46, colourScheme().ink, 1.4);
       if (isSelected) this.drawSelection(x, y, group[row], highlight.viewRadius);
@@ -244,18 +257,20 @@ export class MapView {
     this.pen.stroke();
   }
 
-  /** Each row's value of an attribute as a fraction of its maximum; null if that is not drawn. */
-  private attributeFill(chunk: Chunk, frame: number, name: string): Float32Array | null {
-    const attribute = this.replay.head.render_spec.attributes.find((spec: any) => spec.name === name);
+  /** Each row's value of the attribute that is drawn as its size, as a fraction of the maximum; null if none is. */
+  private attributeFill(chunk: Chunk, frame: number): Float32Array | null {
+    const attribute = this.style.attribute("size");
     if (!attribute?.max_value || this.scale < MIN_OBJECT_SCALE) return null;
     const full = attribute.max_value * attribute.scale;
-    return Float32Array.from(chunk.column(`attribute/${name}`, frame), (value) => Math.min(1, Math.max(0, value / full)));
+    return Float32Array.from(chunk.column(`attribute/${attribute.name}`, frame), (value) => Math.min(1, Math.max(0, value / full)));
   }
 
-  private gearMarks(chunk: Chunk, frame: number): string[] | null {
-    const attribute = this.replay.head.render_spec.attributes.find((spec: any) => spec.name === "gear");
+  /** The letter on each row's agent; null if agents have none. */
+  private letters(chunk: Chunk, frame: number): string[] | null {
+    const attribute = this.style.attribute("letter");
     if (!attribute) return null;
-    return Array.from(chunk.column("attribute/gear", frame), (code) => GEAR_MARKS[attribute.labels[code]] ?? "");
+    const letters: string[] = attribute.labels.map((label: string) => this.style.symbol(label)?.letter ?? "");
+    return Array.from(chunk.column(`attribute/${attribute.name}`, frame), (code) => letters[code] ?? "");
   }
 
   /** The column and row of a point of the box. */

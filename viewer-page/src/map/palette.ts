@@ -2,13 +2,16 @@
 // Whatever a colour encodes, a shape or letter encodes too.
 
 export type Rgb = [number, number, number];
-export type Shape = "circle" | "triangle" | "square" | "diamond";
-export interface GroupStyle { colour: string; shape: Shape }
 
 export const BLUE = "#0072b2", VERMILLION = "#d55e00", GREEN = "#009e73", ORANGE = "#e69f00";
 export const SKY = "#56b4e9", PURPLE = "#cc79a7", YELLOW = "#f0e442";
-const GROUP_COLOURS = [BLUE, PURPLE, GREEN, ORANGE];
+export const GROUP_COLOURS = [BLUE, PURPLE, GREEN, ORANGE];
 export const LINE_COLOURS = [BLUE, VERMILLION, GREEN, PURPLE, ORANGE, SKY, "#7f7f7f", YELLOW];
+
+/** The palette by the names that worlds use. */
+const NAMED: Record<string, string> = { blue: BLUE, vermillion: VERMILLION, green: GREEN, orange: ORANGE, sky: SKY, purple: PURPLE, yellow: YELLOW, grey: "#8a8f98", grass: "#4f9a48" };
+
+export function namedColour(name: string): string { return NAMED[name] ?? NAMED.grey; }
 
 export interface ColourScheme {
   dark: boolean; ink: string; faint: string; paper: string; ground: Rgb; wall: Rgb; grass: Rgb; bare: Rgb;
@@ -39,37 +42,4 @@ export function mix(a: Rgb, b: Rgb, share: number): Rgb {
 /** Brighter variants of dark hues, for the dark theme. */
 const BRIGHT: Record<string, string> = { [BLUE]: "#4ea8e6", [VERMILLION]: "#f28038", [PURPLE]: "#e0a0c4", [GREEN]: "#2fc39a" };
 
-function forTheme(colour: string): string { return colourScheme().dark ? BRIGHT[colour] ?? colour : colour; }
-
-/** Colour and shape of the agents of a group: by its name if that says predator or prey, else by its index. */
-export function groupStyle(name: string, index: number): GroupStyle {
-  const second = /type_2/.test(name);
-  if (/predator|hunter/.test(name)) return { colour: forTheme(second ? ORANGE : VERMILLION), shape: "triangle" };
-  if (/prey|grazer/.test(name)) return { colour: forTheme(second ? SKY : BLUE), shape: "circle" };
-  return { colour: forTheme(GROUP_COLOURS[index % GROUP_COLOURS.length]), shape: (["circle", "square", "diamond", "triangle"] as Shape[])[index % 4] };
-}
-
-/** The colour of an owner of cells: a group, or a side without agents such as the clips. */
-export function ownerColour(name: string, groups: string[]): string {
-  const index = groups.indexOf(name);
-  return index >= 0 ? groupStyle(name, index).colour : forTheme(VERMILLION);
-}
-
-const ELEMENTS: Record<string, string> = {
-  carbon: "#8a8f98", oxygen: SKY, germanium: GREEN, silicon: ORANGE,
-};
-
-/** The colour of an object without an owner. */
-export function objectColour(kind: string, colours: ColourScheme): Rgb {
-  const element = Object.keys(ELEMENTS).find((name) => kind.startsWith(name));
-  if (element) return rgb(ELEMENTS[element]);
-  return colours.dark ? [150, 154, 160] : [120, 118, 112];
-}
-
-/** The letter or sign drawn on an object. */
-export function objectMark(kind: string): string {
-  const [name, type] = kind.split("_");
-  if (type === "extractor") return name[0].toUpperCase();
-  if (type === "station") return { aligner: "a", scrambler: "r", miner: "m", scout: "t" }[name] ?? "?";
-  return { hub: "⌂", chest: "♥", junction: "", ship: "▾" }[kind] ?? "";
-}
+export function forTheme(colour: string): string { return colourScheme().dark ? BRIGHT[colour] ?? colour : colour; }

@@ -1,8 +1,10 @@
 // Sprites: small canvases that are drawn once and copied many times, so that a thousand agents are cheap.
 
-import { colourScheme, objectMark, type GroupStyle, type Shape } from "./palette";
+import { colourScheme } from "./palette";
+import type { GroupStyle, Shape } from "./world_style";
 
 const MAX_SPRITES = 2000;
+export const MIN_LETTER_SIDE = 12; // pixels of an agent that a letter can be read on
 const cache = new Map<string, HTMLCanvasElement>();
 
 /** Drop all sprites: the colours have changed. */
@@ -61,7 +63,7 @@ export function agentSprite(style: GroupStyle, size: number, fill: number, mark:
       pen.lineWidth = Math.max(0.75, side * 0.05);
       pen.stroke();
     }
-    if (mark && side >= 13) drawLetter(pen, mark, middle, side * 0.5, "#fff");
+    if (mark && side >= MIN_LETTER_SIDE) drawLetter(pen, mark, middle, side * 0.54, "#fff");
   });
 }
 
@@ -73,12 +75,14 @@ function drawLetter(pen: CanvasRenderingContext2D, text: string, middle: number,
   pen.fillText(text, middle, middle + size * 0.06);
 }
 
-/** An object of the map: a rounded square with its letter; junctions are diamonds, hollow without an owner. */
-export function objectSprite(kind: string, colour: string, owned: boolean, size: number, fill: number): HTMLCanvasElement {
+export interface ObjectStyle { shape: string; colour: string; letter: string; owned: boolean }
+
+/** An object of the map: a rounded square with its letter, or a diamond, hollow without an owner; `fill` is 0 to 1. */
+export function objectSprite({ shape, colour, letter, owned }: ObjectStyle, size: number, fill: number): HTMLCanvasElement {
   const level = Math.ceil(fill * 4);
-  return cachedSprite(`o ${kind} ${colour} ${owned} ${size.toFixed(1)} ${level}`, size, (pen, side) => {
+  return cachedSprite(`o ${shape} ${letter} ${colour} ${owned} ${size.toFixed(1)} ${level}`, size, (pen, side) => {
     const middle = side / 2;
-    if (kind === "junction") {
+    if (shape === "diamond") {
       traceShape(pen, "diamond", middle, middle, side * 0.36);
       pen.fillStyle = pen.strokeStyle = colour;
       pen.lineWidth = Math.max(1, side * 0.12);
@@ -86,11 +90,11 @@ export function objectSprite(kind: string, colour: string, owned: boolean, size:
       pen.stroke();
       return;
     }
-    pen.globalAlpha = kind.endsWith("extractor") && level === 0 ? 0.3 : 1;
+    pen.globalAlpha = shape === "stock" && level === 0 ? 0.3 : 1;
     pen.fillStyle = colour;
     pen.beginPath();
     pen.roundRect(side * 0.1, side * 0.1, side * 0.8, side * 0.8, side * 0.18);
     pen.fill();
-    if (side >= 9) drawLetter(pen, objectMark(kind), middle, side * 0.62, "#fff");
+    if (side >= 9) drawLetter(pen, letter, middle, side * 0.62, "#fff");
   });
 }

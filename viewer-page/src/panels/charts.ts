@@ -1,26 +1,24 @@
-// Charts of a replay's series, which move with the current tick, and line charts over the steps of a run.
+// Charts of a replay's series, which move with the current tick.
 
 import uPlot from "uplot";
 import { formatName, formatNumber, h } from "../dom";
-import { colourScheme, groupStyle, LINE_COLOURS, ownerColour } from "../map/palette";
+import { colourScheme } from "../map/palette";
 import type { Player } from "../player";
 
 const HEIGHT = 132;
-const STEP_INCREMENTS = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10000]; // steps are whole numbers
 const DASHES = [[], [5, 4]]; // of the first and the second replay of a comparison
-const GRASS_COLOUR = "#4f9a48";
 
 interface SeriesChart { plot: uPlot; cursor: HTMLElement; names: string[]; values: HTMLElement[] }
 
 /** The figure of a chart, the element that it is drawn in, and the options that all charts share. */
-function chartFrame(title: string, lines: { name: string; colour: string; value?: HTMLElement }[]) {
+export function chartFrame(title: string, lines: { name: string; colour: string; value?: HTMLElement }[]) {
   const colours = colourScheme();
   const legend = h("div.legend", {}, ...lines.map(({ name, colour, value }) => h("span", {}, h("i", { style: `background:${colour}` }), formatName(name), value ? " " : null, value)));
   const plot = h("div.plot");
   const figure = h("figure.chart", { data: { chart: title } }, h("figcaption", {}, title, legend), plot);
   const axis = { stroke: colours.ink, grid: { stroke: colours.faint, width: 1 }, ticks: { stroke: colours.faint, width: 1 }, font: "11px system-ui, sans-serif" };
   const axes: uPlot.Axis[] = [{ ...axis, size: 26 }, { ...axis, size: 46, values: (_, ticks) => ticks.map(formatNumber) }];
-  return { figure, plot, axes };
+  return { figure, plot, axes, legend };
 }
 
 export class Charts {
@@ -59,14 +57,10 @@ export class Charts {
   }
 
   private addChart(title: string, names: string[]): void {
-    const { groups } = this.player.main.replay.head;
-    const groupColours = groups.map((name: string, i: number) => groupStyle(name, i).colour);
-    const otherColours = LINE_COLOURS.filter((colour) => !groupColours.includes(colour)); // for slots
+    const { style } = this.player.main.map;
     const lines = names.map((fullName, i) => {
       const name = fullName.slice(title.length + 1);
-      const colour = groups.includes(name) ? groupColours[groups.indexOf(name)]
-        : name === "clips" ? ownerColour(name, groups) : name === "grass" ? GRASS_COLOUR : otherColours[i % otherColours.length];
-      return { name, colour, value: h("b") };
+      return { name, colour: style.line(name, i), value: h("b") };
     });
     const { figure, plot: container, axes } = chartFrame(title, lines);
     this.element.append(figure);
@@ -109,23 +103,4 @@ export class Charts {
     }
     this.moveCursor();
   }
-}
-
-/** A chart of lines over steps, such as fitness over generations. */
-export function lineChart(title: string, steps: number[], values: Record<string, (number | null)[]>): HTMLElement {
-  const lines = Object.keys(values).map((name, i) => ({ name, colour: LINE_COLOURS[i % LINE_COLOURS.length] }));
-  const { figure, plot: container, axes: [x, y] } = chartFrame(title, lines);
-  let plot: uPlot | null = null;
-  new ResizeObserver(() => { // a panel that is not shown yet has no width
-    const width = container.clientWidth;
-    if (!width) return;
-    if (plot) plot.setSize({ width, height: HEIGHT });
-    plot ??= new uPlot({
-      width, height: HEIGHT, legend: { show: false },
-      cursor: { drag: { x: false, y: false }, y: false }, scales: { x: { time: false } },
-      axes: [{ ...x, incrs: STEP_INCREMENTS }, y],
-      series: [{}, ...lines.map(({ colour }) => ({ stroke: colour, width: 1.6, points: { show: steps.length < 40 } }))],
-    }, [steps, ...Object.values(values)] as uPlot.AlignedData, container);
-  }).observe(container);
-  return figure;
 }

@@ -1,7 +1,7 @@
 // The selected agent: its state, attributes, action with explanation, relatives and recent events.
 
 import { formatName, formatNumber, h } from "../dom";
-import { groupStyle } from "../map/palette";
+import type { GroupStyle } from "../map/world_style";
 import type { Player } from "../player";
 import { explainRow } from "./explanation";
 
@@ -36,7 +36,7 @@ export class Inspector {
   private overview(): Node[] {
     const { replay, frame } = this.player.main;
     const counts = replay.head.groups.map((name: string, i: number) =>
-      h("tr", {}, h("td", {}, swatch(name, i), formatName(name)), h("td", {}, replay.series(`population/${name}`)[frame]), h("td", {}, replay.agents.counts[i] ?? 0)));
+      h("tr", {}, h("td", {}, swatch(this.player.main.map.style.group(i)), formatName(name)), h("td", {}, replay.series(`population/${name}`)[frame]), h("td", {}, replay.agents.counts[i] ?? 0)));
     return [
       h("p.hint", {}, "Click an agent to select it. Drag to move the map, scroll to zoom."),
       h("table", {}, h("thead", {}, h("tr", {}, h("th", {}, "group"), h("th", {}, "alive now"), h("th", {}, "in total"))), h("tbody", {}, ...counts)),
@@ -54,7 +54,7 @@ export class Inspector {
     const state = tick < agent.born ? `born at tick ${agent.born}` : agent.died !== null && tick >= agent.died
       ? `died at tick ${agent.died} (${formatName(agent.cause ?? "")})` : `alive, ${tick - agent.born} ticks old`;
     return [
-      h("h2", {}, swatch(group, agent.group), `${formatName(group)} #${uid}`),
+      h("h2", {}, swatch(player.main.map.style.group(agent.group)), `${formatName(group)} #${uid}`),
       h("p.state", { data: { state: row < 0 ? "absent" : "present" } }, state),
       this.buttons(uid),
       ...(row < 0 ? [] : [...explainRow(player, row), this.attributes(row)]),
@@ -89,7 +89,7 @@ export class Inspector {
     const read = (name: string) => chunk!.column(name, frame)[row];
     const cell = read("cell");
     const { width, attributes } = head.render_spec;
-    const values = attributes.filter((attribute: any) => attribute.name !== "number").map(({ name, labels, scale, max_value: maxValue }: any) => {
+    const values = attributes.filter((attribute: any) => attribute.drawn_as !== "hidden").map(({ name, labels, scale, max_value: maxValue }: any) => {
       const code = read(`attribute/${name}`);
       if (labels.length) return fact(name, formatName(labels[code] ?? "–"));
       return fact(name, formatNumber(code / scale), maxValue ? code / scale / maxValue : undefined);
@@ -119,16 +119,15 @@ export class Inspector {
 
   /** The last events up to now that involve an agent, as far as they lie in the loaded chunk. */
   private recentEvents(uid: number): Node {
-    const { chunk, frame } = this.player.main;
-    const events = chunk!.events().filter((event) => (event.uid === uid || event.other === uid && involvesOtherAgent(event.kind)) && event.frame <= frame).slice(-MAX_EVENTS).reverse();
+    const { chunk, frame, replay } = this.player.main;
+    const pairs: string[] = replay.head.render_spec.pair_events ?? [];
+    const involvesOther = (kind: string) => pairs.includes(kind);
+    const events = chunk!.events().filter((event) => (event.uid === uid || event.other === uid && involvesOther(event.kind)) && event.frame <= frame).slice(-MAX_EVENTS).reverse();
     if (!events.length) return h("span");
     return h("div", {}, h("h3", {}, "Recent events"), h("ol.recent", {}, ...events.map(({ tick, kind, note, uid: subject, other }) =>
-      h("li", {}, h("span.tick", {}, tick), ` ${formatName(kind)}${note ? `: ${formatName(note)}` : ""}${other >= 0 && involvesOtherAgent(kind) ? ` (${subject === uid ? other : subject})` : ""}`))));
+      h("li", {}, h("span.tick", {}, tick), ` ${formatName(kind)}${note ? `: ${formatName(note)}` : ""}${other >= 0 && involvesOther(kind) ? ` (${subject === uid ? other : subject})` : ""}`))));
   }
 }
-
-/** Whether `other` of an event is the uid of an agent, not the code of an object. */
-function involvesOtherAgent(kind: string): boolean { return /birth|capture|bite|kick|carcass|reproduction_reward/.test(kind); }
 
 function fact(name: string, value: Node | string, fill?: number): HTMLElement {
   const bar = fill === undefined ? null : h("span.bar", {}, h("span", { style: `width:${Math.round(100 * Math.max(0, Math.min(1, fill)))}%` }));
@@ -136,7 +135,6 @@ function fact(name: string, value: Node | string, fill?: number): HTMLElement {
 }
 
 /** The shape and colour of a group, as a key to the map. */
-export function swatch(name: string, index: number): HTMLElement {
-  const { colour, shape } = groupStyle(name, index);
+export function swatch({ colour, shape }: GroupStyle): HTMLElement {
   return h(`span.swatch.${shape}`, { style: `background:${colour}` });
 }

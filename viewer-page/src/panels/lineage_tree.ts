@@ -3,10 +3,10 @@
 import { hierarchy, type HierarchyNode } from "d3-hierarchy";
 import type { AgentRecord } from "../data/agents";
 import { formatName, h, s } from "../dom";
-import { groupStyle } from "../map/palette";
 import type { Player } from "../player";
 
 const MAX_DRAWN = 1500; // agents; more would be neither readable nor fast
+const EVERYBODY = -1; // in place of a founder
 
 export class LineageTree {
   readonly element = h("section.lineage", { "aria-label": "Lineage" });
@@ -20,7 +20,7 @@ export class LineageTree {
   private drawnKey = "";
 
   constructor(private player: Player) {
-    this.element.append(h("div.row", {}, h("label", {}, "descendants of ", this.founderSelect)), this.note, this.tree);
+    this.element.append(h("div.row", {}, h("label", {}, "lives of ", this.founderSelect)), this.note, this.tree);
     this.founderSelect.addEventListener("change", () => { this.founder = Number(this.founderSelect.value); this.refresh(); });
     player.onFrame.on(() => this.moveCursor());
     player.onSelect.on(() => this.refresh());
@@ -32,7 +32,7 @@ export class LineageTree {
     const { agents } = this.player.main.replay;
     this.listFounders();
     const { selected } = this.player;
-    const isRelated = this.founder !== null && (this.founder === selected || agents.descendants(this.founder).has(selected ?? -1));
+    const isRelated = this.founder === EVERYBODY || this.founder !== null && (this.founder === selected || agents.descendants(this.founder).has(selected ?? -1));
     if (selected !== null && agents.get(selected) && !isRelated) this.founder = agents.founderOf(selected);
     if (this.founder === null) return;
     this.founderSelect.value = String(this.founder);
@@ -48,8 +48,9 @@ export class LineageTree {
     if (!this.listedKey.startsWith(`${label} `)) this.founder = null;
     this.listedKey = key;
     const sized = agents.founders().map((agent) => [agent, agents.descendants(agent.uid).size] as const).sort((a, b) => b[1] - a[1]);
-    this.founderSelect.replaceChildren(...sized.map(([agent, size]) => h("option", { value: agent.uid }, `${formatName(head.groups[agent.group])} ${agent.uid}: ${size} descendants`)));
-    this.founder ??= sized[0]?.[0].uid ?? null;
+    this.founderSelect.replaceChildren(h("option", { value: EVERYBODY }, `everybody: ${agents.agents.size} agents`), ...sized.map(([agent, size]) => h("option", { value: agent.uid }, `${formatName(head.groups[agent.group])} ${agent.uid}: ${size} descendants`)));
+    // Where nobody is born, the lineage of one founder would be a single line.
+    this.founder ??= sized.length && sized[0][1] ? sized[0][0].uid : EVERYBODY;
   }
 
   private nodes(): HierarchyNode<AgentRecord>[] {
@@ -57,7 +58,8 @@ export class LineageTree {
     const placed = new Set<number>(); // a child of two parents of the lineage is drawn below one of them
     const children = (agent: AgentRecord) => agent.children.filter((uid) => !placed.has(uid) && placed.add(uid)).map((uid) => agents.get(uid)!);
     const nodes: HierarchyNode<AgentRecord>[] = [];
-    hierarchy(agents.get(this.founder!)!, children).eachBefore((node) => nodes.push(node));
+    const roots = this.founder === EVERYBODY ? agents.founders().sort((a, b) => a.group - b.group || a.uid - b.uid) : [agents.get(this.founder!)!];
+    for (const root of roots) hierarchy(root, children).eachBefore((node) => nodes.push(node));
     return nodes;
   }
 
@@ -72,7 +74,8 @@ export class LineageTree {
     const nodes = all.slice(0, MAX_DRAWN);
     const count = all.length > MAX_DRAWN ? `The first ${MAX_DRAWN} of ${all.length} agents are drawn.`
       : `${all.length === 1 ? "One agent" : `${all.length} agents`}, time from left to right.`;
-    this.note.textContent = `${count} Click an agent to mark its descendants.`;
+    const hasBirths = [...replay.agents.agents.values()].some(({ parents }) => parents.length);
+    this.note.textContent = `${hasBirths ? "" : "Nobody was born. "}${count} Click an agent to ${hasBirths ? "mark its descendants" : "select it"}.`;
     const rowHeight = nodes.length < 60 ? 16 : nodes.length < 300 ? 9 : 5;
     const height = 16 + nodes.length * rowHeight;
     const lastTick = replay.ticks[replay.frames - 1] || 1;
@@ -90,7 +93,7 @@ export class LineageTree {
     const { uid } = agent;
     const y = rows.get(uid)!;
     const [start, end] = [this.xOf(agent.born), this.xOf(agent.died ?? lastTick)];
-    const { colour } = groupStyle(player.main.replay.head.groups[agent.group], agent.group);
+    const { colour } = player.main.map.style.group(agent.group);
     const isMarked = player.marked?.has(uid) ?? false;
     const isSelected = player.selected === uid;
     const classes = ["agent", isMarked ? "marked" : "", isSelected ? "selected" : "", player.marked && !isMarked && !isSelected ? "faded" : ""];

@@ -3,7 +3,7 @@
 import { hierarchy } from "d3-hierarchy";
 import type { Family, Net } from "../data/source";
 import { h, s } from "../dom";
-import { groupStyle } from "../map/palette";
+import { defaultGroupStyle } from "../map/world_style";
 
 const MAX_DRAWN = 1500; // nets; more would be neither readable nor fast
 const ROW_HEIGHT = 12, MIN_GENERATION_WIDTH = 10, MARGIN = 10, LABEL_WIDTH = 60;
@@ -75,7 +75,7 @@ export class NetTree {
       if (above !== undefined) element.append(s("path", { class: i ? "parent second" : "parent", d: `M${start},${above}V${row}` }));
     });
     element.append(
-      s("line", { x1: start, x2: end, y1: row, y2: row, stroke: groupStyle(net.group, group).colour, "stroke-width": 4 }),
+      s("line", { x1: start, x2: end, y1: row, y2: row, stroke: defaultGroupStyle(group).colour, "stroke-width": 4 }),
       s("rect", { class: "target", x: start - 3, y: row - ROW_HEIGHT / 2, width: end - start + 6, height: ROW_HEIGHT, fill: "transparent" }),
       s("text", { x: end + 4, y: row + 3.5 }, String(net.uid)),
       s("title", {}, describe(net)));

@@ -1,6 +1,6 @@
 // The role tree: from the seeded roles to the champion, with the tiers of the selected role and what changed.
 
-import { hierarchy, tree, type HierarchyPointNode } from "d3-hierarchy";
+import { hierarchy } from "d3-hierarchy";
 import { ancestry, diffRoles, findChampion, readRoles, type Role } from "../data/roles";
 import { formatName, formatNumber, h, s } from "../dom";
 import { ArchiveMap } from "./archive_map";
@@ -9,12 +9,13 @@ import { BLUE, GREEN, ORANGE, PURPLE, SKY, VERMILLION } from "../map/palette";
 const ORIGIN_COLOURS: Record<string, string> = {
   manual: BLUE, sampled: SKY, recombined: GREEN, mutated: ORANGE, hybrid: PURPLE, explore: VERMILLION,
 };
-const ROW_HEIGHT = 17, COLUMN_WIDTH = 152;
+const ROW_HEIGHT = 18, MAX_INDENT = 26, LABEL_WIDTH = 130, MARGIN = 12; // pixels
+const CHARACTER_WIDTH = 6.3; // pixels, on average
 const CHANGE_SIGNS = { kept: "", added: "+", removed: "−", moved: "↕" };
 const N_FITTEST = 12; // drawn besides the champion's ancestors
 
 interface Node { role: Role | null; children: Node[] }
-type Point = HierarchyPointNode<Node>;
+interface Place { role: Role; x: number; y: number }
 
 export class RoleTree {
   readonly element = h("section.roles", { "aria-label": "Roles" });
@@ -23,6 +24,16 @@ export class RoleTree {
   private selected: string | null = null;
   private showAll = false;
   private archive = new ArchiveMap();
+  private tree = h("div.tree");
+  private drawnWidth = 0;
+
+  constructor() {
+    new ResizeObserver(() => { // the tree fits its panel
+      if (!this.tree.clientWidth || this.tree.clientWidth === this.drawnWidth || !this.roles.size) return;
+      this.drawnWidth = this.tree.clientWidth;
+      this.tree.replaceChildren(this.drawTree());
+    }).observe(this.tree);
+  }
 
   show(history: any | null): void {
     this.archive.show(history?.archive ?? null);
@@ -40,7 +51,8 @@ export class RoleTree {
     const toggle = h("label", {}, h("input", { type: "checkbox", checked: this.showAll, onchange: () => { this.showAll = !this.showAll; this.draw(); } }), " all roles");
     const origins = new Set([...this.roles.values()].map((role) => role.origin));
     const legend = h("div.legend", {}, ...Object.entries(ORIGIN_COLOURS).filter(([origin]) => origins.has(origin)).map(([origin, colour]) => h("span", {}, h("i", { style: `background:${colour}` }), origin)));
-    this.element.replaceChildren(this.archive.element, h("div.row", {}, toggle, legend), h("div.tree", {}, this.drawTree()), this.detail());
+    this.element.replaceChildren(this.archive.element, h("h2", {}, "Roles"), h("div.row", {}, toggle, legend), h("div.role-columns", {}, this.tree, this.detail()));
+    this.tree.replaceChildren(this.drawTree());
   }
 
   /** Ids of the roles to draw: all, or the seeded ones and the ancestors of champion, selection and fittest. */
@@ -53,36 +65,38 @@ export class RoleTree {
     return drawn;
   }
 
+  /** Draw each role on a line of its own below its first parent, indented as far as the width allows. */
   private drawTree(): SVGElement {
     const nodes = new Map([...this.drawnRoles()].map((id) => [id, { role: this.roles.get(id)!, children: [] } as Node]));
     const root: Node = { role: null, children: [] };
     for (const node of nodes.values()) (nodes.get(node.role!.parents[0]) ?? root).children.push(node);
-    const points = tree<Node>().nodeSize([ROW_HEIGHT, COLUMN_WIDTH])(hierarchy(root)).descendants().filter((point) => point.data.role);
-    const top = Math.min(...points.map((point) => point.x)) - ROW_HEIGHT;
-    const x = (point: Point) => point.y - COLUMN_WIDTH + 12; // d3 lays trees out downwards
-    const y = (point: Point) => point.x - top;
-    const svg = s("svg", { width: Math.max(...points.map(x)) + 160, height: Math.max(...points.map(y)) + ROW_HEIGHT, role: "tree", "aria-label": "Roles" });
-    const pointOf = new Map(points.map((point) => [point.data.role!.id, point]));
+    const tree = hierarchy(root);
+    const width = Math.max(LABEL_WIDTH + 40, (this.tree.clientWidth || 320) - 14);
+    const indent = Math.min(MAX_INDENT, (width - LABEL_WIDTH) / Math.max(1, tree.height));
+    const places = new Map<string, Place>();
+    tree.eachBefore(({ data: { role }, depth }) => {
+      if (role) places.set(role.id, { role, x: MARGIN + (depth - 1) * indent, y: ROW_HEIGHT * (places.size + 0.7) });
+    });
+    const svg = s("svg", { width, height: ROW_HEIGHT * (places.size + 0.4), role: "tree", "aria-label": "Roles" });
     const championLine = new Set(this.champion ? ancestry(this.roles, this.champion).map((role) => role.id) : []);
-    for (const point of points) {
-      const { id, parents } = point.data.role!;
-      parents.forEach((parent, i) => {
-        const from = pointOf.get(parent);
+    for (const { role, x, y } of places.values()) {
+      role.parents.forEach((parent, i) => {
+        const from = places.get(parent);
         if (!from) return;
-        const middle = (x(from) + x(point)) / 2;
-        svg.append(s("path", { class: `descent ${i ? "second" : ""} ${championLine.has(id) && championLine.has(parent) ? "line" : ""}`, d: `M${x(from)},${y(from)}C${middle},${y(from)} ${middle},${y(point)} ${x(point)},${y(point)}` }));
+        const line = championLine.has(role.id) && championLine.has(parent) && !i ? "line" : "";
+        svg.append(s("path", { class: `descent ${i ? "second" : ""} ${line}`, d: i ? `M${from.x},${from.y}Q${Math.max(0, Math.min(from.x, x) - 10)},${(from.y + y) / 2} ${x},${y}` : `M${from.x},${from.y}V${y}H${x}` }));
       });
     }
-    for (const point of points) svg.append(this.drawRole(point.data.role!, x(point), y(point)));
+    for (const { role, x, y } of places.values()) svg.append(this.drawRole(role, x, y, width));
     return svg;
   }
 
-  private drawRole(role: Role, x: number, y: number): SVGElement {
+  private drawRole(role: Role, x: number, y: number, width: number): SVGElement {
     const select = () => { this.selected = role.id; this.draw(); };
     const radius = 3 + 3.5 * Math.max(0, Math.min(1, role.fitness));
     return s("g", { class: `role ${role.id === this.selected ? "selected" : ""}`, "data-role": role.name, role: "treeitem", tabindex: 0, transform: `translate(${x},${y})`, onclick: select, onkeydown: (event: KeyboardEvent) => { if (event.key === "Enter") select(); } },
       s("circle", { r: radius, fill: ORIGIN_COLOURS[role.origin] ?? "#888" }),
-      s("text", { x: 9, y: 3.5 }, `${role === this.champion ? "★ " : ""}${role.name}`),
+      s("text", { x: 9, y: 3.5 }, shorten(`${role === this.champion ? "★ " : ""}${role.name}`, Math.floor((width - x - 12) / CHARACTER_WIDTH))),
       s("title", {}, `${role.name}: fitness ${formatNumber(role.fitness)} over ${role.games} games`));
   }
 
@@ -109,3 +123,5 @@ export class RoleTree {
       removed.length ? h("p", {}, "removed: ", ...removed.map(({ behavior }) => h("span.behavior.removed", { data: { change: "removed" } }, `− ${formatName(behavior)}`))) : null);
   }
 }
+
+function shorten(text: string, length: number): string { return text.length > length ? `${text.slice(0, Math.max(1, length - 1))}…` : text; }

@@ -11,13 +11,13 @@ from kinfolk.core.errors import UsageError, format_suggestion
 from kinfolk.evaluation.figures.curves import draw_profiles
 from kinfolk.evaluation.figures.estimates import draw_estimates, draw_named_estimates
 from kinfolk.evaluation.figures.search import draw_search
+from kinfolk.evaluation.formatting import name_policies
 from kinfolk.evaluation.statistics import Estimate
 from kinfolk.jobs.figures.curves import CURVES
 from kinfolk.jobs.figures.payoffs import list_meeting_estimates
 from kinfolk.jobs.figures.sources import (
     FigureSource,
     label_lines,
-    name_policies,
     read_estimate,
     require_one,
 )

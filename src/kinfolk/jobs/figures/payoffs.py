@@ -9,11 +9,11 @@ import numpy as np
 
 from kinfolk.core.errors import UsageError, format_suggestion
 from kinfolk.evaluation.figures.matrices import MatrixPanel, draw_matrices
-from kinfolk.evaluation.formatting import describe_counts
+from kinfolk.evaluation.formatting import describe_counts, name_policies
 from kinfolk.evaluation.payoffs import PayoffTable, collect_scores
 from kinfolk.evaluation.ratings import PlayerScores, beaten_shares
 from kinfolk.evaluation.statistics import Estimate
-from kinfolk.jobs.figures.sources import FigureSource, name_policies, read_estimate, require_one
+from kinfolk.jobs.figures.sources import FigureSource, read_estimate, require_one
 
 _METRICS = ("score", "won")
 # Estimates of a standing of a tournament: what they are called, and where they are in the row.

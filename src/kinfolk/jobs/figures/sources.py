@@ -88,16 +88,6 @@ def require_one(sources: Sequence[FigureSource]) -> FigureSource:
     return sources[0]
 
 
-def name_policies(policies: Sequence[str]) -> list[str]:
-    """Return the policies of a run as labels that differ from each other.
-
-    >>> name_policies(["kin://noop", "kin://random", "kin://noop"])
-    ['kin://noop', 'kin://random', 'kin://noop (2)']
-    """
-    counts = [list(policies[:i]).count(uri) for i, uri in enumerate(policies)]
-    return [f"{uri} ({n + 1})" if n else uri for uri, n in zip(policies, counts, strict=True)]
-
-
 def read_estimate(value: Sequence[Any] | None) -> Estimate | None:
     """Return an estimate of an event, which JSON turned into a list."""
     return None if value is None else Estimate(*value)

@@ -20,7 +20,7 @@ from kinfolk.worlds.base import (
     load_snapshot,
     take_snapshot,
 )
-from kinfolk.worlds.render import AgentAttribute, CellLayer, RenderFrame, RenderSpec
+from kinfolk.worlds.render import AgentAttribute, CellLayer, RenderFrame, RenderSpec, Symbol
 
 MAX_FOOD_SHOWN = 15  # meals of a cell that a replay distinguishes
 
@@ -117,7 +117,13 @@ class ProbeWorld(BatchedWorld):
         """Layers, attributes and series of a frame; the ring is drawn as one line of cells."""
         kind = CellLayer("kind", "code", ("ground", "grass"))
         amount = CellLayer("amount", "amount", max_value=MAX_FOOD_SHOWN)
-        energy = AgentAttribute("energy", max_value=self.settings.birth_energy)
+        energy = AgentAttribute("energy", max_value=self.settings.birth_energy, drawn_as="size")
+        symbols = (
+            Symbol("grazer", "blue", "circle"),
+            Symbol("hunter", "vermillion", "triangle"),
+            Symbol("ground", shape="ground"),
+            Symbol("grass", "grass", "amount", label="food"),
+        )
         return RenderSpec(
             height=1,
             width=self.settings.cells,
@@ -125,6 +131,9 @@ class ProbeWorld(BatchedWorld):
             attributes=(energy, AgentAttribute("age")),
             view_radius=VIEW_RADIUS,
             series=("meals/food",),
+            symbols=symbols,
+            main_events=("birth", "death"),
+            pair_events=("birth", "bite"),
         )
 
     def render_frame(self, world: int) -> RenderFrame:

@@ -10,10 +10,28 @@ from kinfolk.worlds.cogsguard.maps import PAD_SYMBOLS, get_symbol
 from kinfolk.worlds.cogsguard.rules import CogsguardRules
 from kinfolk.worlds.cogsguard.settings import Cogsguard
 from kinfolk.worlds.cogsguard.state import CogsguardState
-from kinfolk.worlds.render import AgentAttribute, CellLayer, RenderFrame, RenderSpec
+from kinfolk.worlds.render import AgentAttribute, CellLayer, RenderFrame, RenderSpec, Symbol
 
 STOCK_LEVELS = 15
 
+_ELEMENT_COLOURS = {"carbon": "grey", "oxygen": "sky", "germanium": "green", "silicon": "orange"}
+_GEAR_LETTERS = {"aligner": "A", "scrambler": "R", "miner": "M", "scout": "T"}
+_SYMBOLS = (
+    Symbol("clips", "vermillion", "diamond"),
+    Symbol("empty", shape="ground"),
+    Symbol("agent", shape="ground"),
+    Symbol("wall", "grey", "wall"),
+    *(Symbol(f"{e}_extractor", c, "stock", e[0].upper(), e)
+      for e, c in _ELEMENT_COLOURS.items()),
+    Symbol("hub", "", "tile", "⌂", size=1.5),
+    Symbol("chest", "", "tile", "♥", "chest"),
+    *(Symbol(f"{gear}_station", "", "tile", letter.lower()) for gear, letter in _GEAR_LETTERS.items()),
+    Symbol("junction", "", "diamond", label="junction"),
+    Symbol("ship", "", "tile", "▾", "ship"),
+    *(Symbol(gear, "", "", letter, gear)
+      for gear, letter in _GEAR_LETTERS.items()),
+)  # fmt: skip
+_MAIN_EVENTS = ("birth", "death", "align", "scramble", "clips_align", "heart_made", "exhausted")
 _LIMITED_COLUMNS = ("hp", "energy", "cargo", "hearts", "influence")
 
 
@@ -38,15 +56,31 @@ def make_render_spec(settings: Cogsguard, groups: tuple[str, ...]) -> RenderSpec
             *(f"hearts in store/{side}" for side in groups),
             *(f"elements in store/{side}" for side in groups),
         ),
+        symbols=(*_make_group_symbols(groups), *_SYMBOLS),
+        main_events=_MAIN_EVENTS,
+        pair_events=("birth",),
     )
+
+
+def _make_group_symbols(groups: tuple[str, ...]) -> list[Symbol]:
+    """Return how the cogs of each team are drawn."""
+    styles = (
+        ("blue", "circle"),
+        ("purple", "square"),
+        ("green", "diamond"),
+        ("orange", "triangle"),
+    )
+    return [Symbol(group, *styles[i % len(styles)]) for i, group in enumerate(groups)]
 
 
 def _make_attribute(settings: Cogsguard, name: str) -> AgentAttribute:
     """Return the attribute of a column of `body`, with its limit or its labels."""
     if name in ("gear", "vibe"):
-        return AgentAttribute(name, labels=codes.GEARS if name == "gear" else codes.VIBES)
-    limit = f"{name if name in _LIMITED_COLUMNS else 'cargo'}_limit"
-    return AgentAttribute(name, max_value=float(getattr(settings, limit)))
+        is_gear = name == "gear"
+        labels = codes.GEARS if is_gear else codes.VIBES
+        return AgentAttribute(name, labels=labels, drawn_as="letter" if is_gear else "")
+    limit = float(getattr(settings, f"{name if name in _LIMITED_COLUMNS else 'cargo'}_limit"))
+    return AgentAttribute(name, max_value=limit, drawn_as="size" if name == "energy" else "")
 
 
 def render_frame(state: CogsguardState, rules: CogsguardRules, world: int) -> RenderFrame:

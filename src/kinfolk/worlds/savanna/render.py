@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from kinfolk.worlds.render import AgentAttribute, CellLayer, RenderFrame, RenderSpec
+from kinfolk.worlds.render import AgentAttribute, CellLayer, RenderFrame, RenderSpec, Symbol
 from kinfolk.worlds.savanna.rules import SavannaRules
 from kinfolk.worlds.savanna.settings import Savanna
 from kinfolk.worlds.savanna.state import SavannaState
@@ -12,6 +12,15 @@ from kinfolk.worlds.savanna.state import SavannaState
 GRASS_LEVELS = 15  # few, so that little changes between frames
 _ENERGY_SCALE = 100.0
 _WALL, _GRASS = 1, 2
+_PAIR_EVENTS = (
+    "birth", "capture", "failed_capture", "bite", "carcass_bite", "carcass", "carcass_only_block",
+    "kick_back", "reproduction_reward", "scavenge", "donation",
+)  # fmt: skip
+_CELL_SYMBOLS = (
+    Symbol("ground", shape="ground"),
+    Symbol("wall", "grey", "wall"),
+    Symbol("grass", "grass", "amount"),
+)
 
 
 def make_render_spec(settings: Savanna, groups: tuple[str, ...]) -> RenderSpec:
@@ -28,14 +37,26 @@ def make_render_spec(settings: Savanna, groups: tuple[str, ...]) -> RenderSpec:
         ),
         attributes=(
             AgentAttribute(
-                "energy", _ENERGY_SCALE, max_value=settings.predator_creation_energy_threshold
+                "energy", _ENERGY_SCALE, max_value=settings.predator_creation_energy_threshold,
+                drawn_as="size",
             ),
-            AgentAttribute("number"),
-            AgentAttribute("body", labels=("living", "carcass")),
+            AgentAttribute("number", drawn_as="hidden"),
+            AgentAttribute("body", labels=("living", "carcass"), drawn_as="cross"),
         ),
         view_radius=tuple((window - 1) // 2 for window in windows),
         series=("grass energy/grass",),
-    )
+        symbols=(*(_make_symbol(group) for group in groups), *_CELL_SYMBOLS),
+        main_events=("birth", "death", "capture"),
+        pair_events=_PAIR_EVENTS,
+    )  # fmt: skip
+
+
+def _make_symbol(group: str) -> Symbol:
+    """Return how the agents of a group are drawn: predators as triangles, prey as circles."""
+    is_second = "type_2" in group
+    if "predator" in group:
+        return Symbol(group, "orange" if is_second else "vermillion", "triangle")
+    return Symbol(group, "sky" if is_second else "blue", "circle")
 
 
 def render_frame(state: SavannaState, rules: SavannaRules, world: int) -> RenderFrame:

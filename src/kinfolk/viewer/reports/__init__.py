@@ -1,0 +1,1 @@
+"""The page of each kind of run as plain data: which figures and tables the viewer shows of it."""

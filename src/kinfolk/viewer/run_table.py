@@ -1,0 +1,152 @@
+"""The rows of the list of runs, read once and kept until the files of a run change."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from datetime import datetime
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from kinfolk.core.errors import KinfolkError, UsageError
+from kinfolk.evaluation.run_summary import summarize_run
+from kinfolk.replay.reader import REPLAY_FOLDER, REPLAY_SUFFIX, list_replays
+from kinfolk.store.event_log import COMPRESSED_EVENTS_FILE
+from kinfolk.store.files import as_store_error, resolve_inside
+from kinfolk.store.run import Run
+from kinfolk.store.run_list import (
+    TAGS_FILE,
+    DamagedRun,
+    creation_time,
+    list_run_folders,
+    open_listed_run,
+    read_tags,
+)
+from kinfolk.store.settings_file import SETTINGS_FILE
+
+ROLE_HISTORY_FILE = "role_history.json"
+READ_SECONDS = 0.15  # of one request for reading runs; the others are answered as pending
+# Of a run that is done, only these change: it is tagged, or an episode is recorded again. A file
+# that is created or replaced changes the time of the folder.
+_KEY_FILES = ("", SETTINGS_FILE, COMPRESSED_EVENTS_FILE, REPLAY_FOLDER, TAGS_FILE)
+
+FileKey = tuple[tuple[int, int] | None, ...]
+
+
+class _CachedRow(NamedTuple):
+    """A row, and the times and sizes of the files that it was made of."""
+
+    key: FileKey
+    row: dict[str, Any]
+
+
+class RunTable:
+    """Rows of the runs of one folder. Methods may be called from several threads.
+
+    A folder may hold thousands of runs, and the figure of a run stands at the end of its events:
+    one request reads as many as it has time for, and each is read again only if it has changed.
+
+    Args:
+        root: Folder that holds the runs.
+    """
+
+    def __init__(self, root: Path) -> None:
+        self._root = root
+        self._rows: dict[str, _CachedRow] = {}
+        self._lock = threading.Lock()
+
+    def list_rows(self, seconds: float = READ_SECONDS) -> list[dict[str, Any]]:
+        """Return a row for each run, newest first, as `make_row` makes it.
+
+        Args:
+            seconds: Time for reading runs that are new or have changed; the rest of them have
+                `pending` set, with name and date only, and are read by later calls.
+        """
+        rows: list[dict[str, Any]] = []
+        with self._lock:
+            folders = [f for f in list_run_folders(self._root) if _is_inside(self._root, f)]
+            keys = [_make_key(folder) for folder in folders]
+            deadline = time.monotonic() + seconds
+            known, self._rows = self._rows, {}
+            for folder, key in zip(folders, keys, strict=True):
+                cached = known.get(folder.name)
+                if cached is None or cached.key != key or cached.row["status"] != "done":
+                    if time.monotonic() > deadline:
+                        rows.append(_make_pending_row(folder))
+                        continue
+                    cached = _CachedRow(key, make_row(open_listed_run(folder)))
+                self._rows[folder.name] = cached
+                rows.append(cached.row)
+        return rows
+
+
+def make_row(run: Run | DamagedRun) -> dict[str, Any]:
+    """Return what the list of runs shows of one, as JSON values.
+
+    Returns:
+        `name`, `date`, `job`, `world`, `seed`, `headline` (the figure one would quote, with its
+        interval), `status`, `tags`, `replays` (name and bytes of each), `roles` (whether it has a
+        role history), `pending` and `problem`, which is empty unless the run is damaged.
+    """
+    problem = run.problem if isinstance(run, DamagedRun) else ""
+    summary = summarize_run(run)
+    row = {**summary._asdict(), "status": summary.state, "pending": False, "problem": problem,
+           "replays": [], "tags": [], "roles": (run.folder / ROLE_HISTORY_FILE).is_file()}  # fmt: skip
+    del row["state"]
+    if isinstance(run, Run):
+        if row["status"] == "damaged":  # its events only: the rest can be looked at
+            row["status"] = run.status
+        try:
+            row |= {"replays": list_run_replays(run), "tags": read_tags(run.folder)}
+        except KinfolkError as error:
+            row |= {"status": "damaged", "problem": str(error)}
+    return row
+
+
+def list_run_replays(run: Run) -> list[dict[str, Any]]:
+    """Return name and size in bytes of each replay of a run."""
+    with as_store_error(f"The replays of {run.folder} could not be read"):
+        return [
+            {"name": path.name.removesuffix(REPLAY_SUFFIX), "bytes": path.stat().st_size}
+            for path in list_replays(run.folder)
+        ]
+
+
+def _make_pending_row(folder: Path) -> dict[str, Any]:
+    """Return the row of a run that has not been read yet."""
+    return {
+        "name": DamagedRun(folder, "").name, "date": _format_date(folder), "job": "", "world": "",
+        "seed": None, "headline": "", "status": "", "tags": [], "replays": [], "roles": False,
+        "pending": True, "problem": "",
+    }  # fmt: skip
+
+
+def _format_date(folder: Path) -> str:
+    """Return when a run was created, in local time, as `summarize_run` does."""
+    return datetime.fromtimestamp(creation_time(folder) / 1e9).strftime("%Y-%m-%d %H:%M:%S")
+
+
+def _is_inside(root: Path, folder: Path) -> bool:
+    """Return whether a run's folder lies in the root, and not behind a link to elsewhere."""
+    if not os.path.islink(folder):
+        return True
+    try:
+        resolve_inside(root, folder.name)
+    except UsageError:
+        return False
+    return True
+
+
+def _make_key(folder: Path) -> FileKey:
+    """Return the times and sizes of the files by which one sees that a run has changed."""
+    return tuple(_stat(os.path.join(folder, name)) for name in _KEY_FILES)
+
+
+def _stat(path: str) -> tuple[int, int] | None:
+    """Return the time and the size of a file; None if there is none."""
+    try:
+        status = os.stat(path)
+    except OSError:
+        return None
+    return status.st_mtime_ns, status.st_size

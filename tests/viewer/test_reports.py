@@ -1,0 +1,134 @@
+"""The pages of runs as data, from hand-made events."""
+
+import pytest
+
+from kinfolk.core.errors import DamagedRunError
+from kinfolk.core.events import Event
+from kinfolk.store.run import create_run
+from kinfolk.viewer.reports.blocks import make_line, make_row
+from kinfolk.viewer.reports.comparison import report_comparison, report_round_robin
+from kinfolk.viewer.reports.evaluation import report_evaluation
+from kinfolk.viewer.reports.evolution import report_nets
+from kinfolk.viewer.reports.meetings import report_meetings
+from kinfolk.viewer.reports.report import build_report
+from kinfolk.viewer.reports.training import report_sweep, report_training
+
+
+def titled(blocks, title):
+    return next(block for block in blocks if block["title"] == title)
+
+
+def test_a_running_evaluation_has_its_episodes_as_points_and_intervals_so_far():
+    events = [{"kind": "episode_played", "step": i, "returns": {"a": value}, "ticks": 9}
+              for i, value in enumerate((1.0, 3.0, 5.0))]  # fmt: skip
+    blocks = report_evaluation({"episodes": 8}, events)
+    assert blocks[0]["lines"] == ["3 of 8 episodes are played."]
+    [row] = titled(blocks, "Return of each slot")["rows"]
+    assert (row["name"], row["values"]) == ("a", [1.0, 3.0, 5.0])
+    mean, low, high, n = row["estimate"]
+    assert (mean, n) == (3.0, 3)
+    assert (low, high) == pytest.approx((3 - 4.968, 3 + 4.968), abs=0.001)
+
+
+def test_a_comparison_of_three_has_a_matrix_with_both_signs():
+    played = [{"kind": "candidate_played", "step": 0, "policy": i, "value": v, "failures": []}
+              for i, v in enumerate((3.0, 1.0, 0.0))]  # fmt: skip
+    pairs = {"0 1": [[2.0, 1.0, 3.0, 4], 0.2, "neither", 4, 0.2, 0.5],
+             "0 2": [[3.0, None, None, 4], 0.1, "neither", 4, 0.1, 0.3],
+             "1 2": [[1.0, 0.5, 1.5, 4], 0.9, "neither", 4, 0.9, 0.9]}  # fmt: skip
+    last = {"kind": "compared", "step": 1, "policies": ["a", "b", "a"], "metric": "return",
+            "means": [[3.0, None, None, 1], None, None], "failures": [0, 0, 0], "pairs": pairs,
+            "notes": ["A note."]}  # fmt: skip
+    settings = {"policies": ["a", "b", "a"], "world": "probe", "seed": 0, "episodes": 1}
+    blocks = report_comparison(settings, [*played, last])
+    matrix = titled(blocks, "Every policy against every other")
+    assert matrix["rows"] == ["a", "b", "a (2)"]
+    assert matrix["cells"][0][1] == [2.0, 1.0, 3.0, 4.0]
+    assert matrix["cells"][1][0] == [-2.0, -3.0, -1.0, 4.0]
+    assert matrix["cells"][2][0] == [-3.0, None, None, 4.0]
+    rows = titled(blocks, "Differences")["rows"]
+    assert [(r["name"], r["note"]) for r in rows] == [
+        ("a - b", "p = 0.5000"), ("a - a (2)", "p = 0.3000"), ("b - a (2)", "p = 0.9000"),
+    ]  # fmt: skip
+    assert len(titled(blocks, "Verdict")["lines"]) == 3
+    assert blocks[-1]["lines"] == ["A note."]
+
+
+def test_a_round_robin_of_an_earlier_version_has_ratings_without_shares_interval():
+    games = [{"kind": "pair_played", "step": 0, "first": 0, "second": 1, "first_score": 2.0,
+              "second_score": 1.0, "failures": []}]  # fmt: skip
+    rated = {"kind": "rated", "step": 1, "policies": ["a", "b"],
+             "ratings": [[10.0, 1.0, 7.0, 1, 1.0], [8.0, 1.0, 5.0, 1, 0.0]]}  # fmt: skip
+    settings = {"policies": ["a", "b"], "world": "probe", "seed": 0, "episodes": 1}
+    blocks = report_round_robin(settings, [*games, rated])
+    assert titled(blocks, "Ratings")["rows"][0]["estimate"] == [10.0, 8.04, 11.96, 1.0]
+    assert titled(blocks, "Games won")["rows"][1]["estimate"] == [0.0, None, None, 1.0]
+    assert titled(blocks, "Score of row against column")["cells"][0][1] == [2.0, None, None, 1.0]
+
+
+def test_a_running_tournament_has_the_scores_so_far():
+    games = [{"kind": "game_played", "step": i, "pairing": 0, "policies": ["a", "b"],
+              "scores": [1.0 + i, 0.0], "failures": []} for i in range(2)]  # fmt: skip
+    text, matrix = report_meetings({"games": 5}, games)
+    assert text["lines"] == ["No ranking yet: 2 games are played."]
+    assert matrix["cells"][0][1][0] == 1.5
+    assert report_meetings({"games": 5}, []) == [
+        text | {"lines": ["No ranking yet: 0 games are played."]}
+    ]
+
+
+def test_the_fitness_of_nets_has_the_spread_of_its_members():
+    events = [{"kind": "generation_scored", "step": i, "population": "agent", "best": 10.0,
+               "median": 5.0, "mean": 5.0, "fitness": [float(v) for v in range(11)]}
+              for i in range(2)]  # fmt: skip
+    blocks = report_nets({"generations": 5}, events)
+    assert blocks[0]["lines"] == ["2 of 5 generations."]
+    best, median, _ = titled(blocks, "Fitness")["lines"]
+    assert (best["low"], median["low"], median["high"]) == ([], [1.0, 1.0], [9.0, 9.0])
+
+
+def test_a_training_has_a_curve_for_every_statistic_of_each_slot():
+    events = [{"kind": "update_done", "step": s, "score": None, "alive": {"g": 1.0}, "births": {},
+               "slots": {"a": {"value_loss": s / 10, "return_per_life": 1.0}, "b": {}}}
+              for s in (10, 20)]  # fmt: skip
+    blocks = report_training({"steps": 50}, events)
+    assert [block["title"] for block in blocks] == [
+        "", "return per life", "value loss", "Mean number alive",
+    ]  # fmt: skip
+    a, b = titled(blocks, "value loss")["lines"]
+    assert (a["name"], a["x"], a["y"], b["y"]) == ("a", [10, 20], [1.0, 2.0], [None, None])
+
+
+def test_a_sweep_over_a_number_is_a_curve_with_intervals():
+    last = {"kind": "swept", "step": 3, "metric": "return", "seeds": [0, 1], "curves": {}, "best": None,
+            "settings": [{"x": 4}, {"x": 1}, {"x": 2}], "notes": [],
+            "estimates": [[4.0, 3.0, 5.0, 2], [1.0, 0.5, 1.5, 2], [2.0, 1.0, 3.0, 2]]}  # fmt: skip
+    blocks = report_sweep({}, [last])
+    [line] = titled(blocks, "return over x")["lines"]
+    assert (line["x"], line["y"], line["low"]) == ([1, 2, 4], [1.0, 2.0, 4.0], [0.5, 1.0, 3.0])
+    assert titled(blocks, "Settings")["rows"][0] == ["x = 4", "4 (3 to 5)", "2"]
+    text, table = report_sweep(
+        {}, [{"kind": "point_done", "step": 1, "values": {"x": 4}, "seed": 1}]
+    )
+    assert (text["lines"], table["rows"]) == (["1 runs are done."], [["x = 4", "1"]])
+
+
+def test_values_that_cannot_be_drawn_become_gaps():
+    line = make_line("a", [0, 1, 2], [1.0, float("nan"), "x"])
+    assert line["y"] == [1.0, None, None]
+    assert make_row("a", [None, None, None, 0])["estimate"] is None
+    long = make_line("a", list(range(5000)), [0.0] * 5000)
+    assert len(long["x"]) == len(long["y"]) <= 2000
+
+
+def test_events_that_lack_a_field_are_reported_as_damage(tmp_path):
+    run = create_run(tmp_path / "run", "evaluate", {"episodes": 1})
+    run.open_for_writing()
+    run.append(Event(step=1))
+    run.finish()
+    assert build_report(run)["blocks"][0]["lines"] == ["0 of 1 episodes are played."]
+    run = create_run(tmp_path / "other", "compare", {})
+    run.open_for_writing()
+    run.finish()
+    with pytest.raises(DamagedRunError, match=r"^The events of this run are damaged \(KeyError"):
+        build_report(run)
