@@ -11,6 +11,8 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "src"))  # the reference is that of this tree
+sys.path.insert(0, str(ROOT / "docs" / "reference"))
+from field_docs import describe_fields  # noqa: E402, it lies there
 
 project = "kinfolk"
 author = "The kinfolk authors"
@@ -33,6 +35,7 @@ autodoc_typehints = "none"  # the signature of a public function is in its Args
 autodoc_preserve_defaults = True
 napoleon_google_docstring = True
 napoleon_numpy_docstring = False
+napoleon_use_ivar = True
 napoleon_use_rtype = False
 
 html_theme = "furo"
@@ -66,6 +69,30 @@ def read_project_page(app: Any, docname: str, source: list[str]) -> None:
         source[0] = re.sub(rf"\]\((?:\.\./)*{page}\.md", f"](/project/{page.lower()}.md", source[0])
 
 
+def complete_docstring(
+    _app: Any, what: str, _name: str, value: Any, _options: Any, lines: list[str]
+) -> None:
+    """Mark code in a docstring, and add the fields of a class that has no Attributes.
+
+    Indented lines are code if a colon and an empty line stand before them.
+
+    Args:
+        what: Kind of the object: class, function and so on.
+        value: The object.
+        lines: Its docstring, which is changed.
+    """
+    for i in range(len(lines) - 2):
+        before, empty, after = lines[i : i + 3]
+        indent = len(before) - len(before.lstrip())
+        if before.endswith(":") and not empty.strip() and after.startswith(" " * (indent + 4)):
+            lines[i] += ":"
+    if what == "class" and "Attributes:" not in lines:
+        fields = describe_fields(value)
+        heading = ["", "Attributes:"] if fields else []
+        lines += [*heading, *(f"    {name}: {text}" for name, text in fields.items()), ""]
+
+
 def setup(app: Any) -> None:
     """Register what this file adds to Sphinx."""
+    app.connect("autodoc-process-docstring", complete_docstring, priority=400)  # before napoleon
     app.connect("source-read", read_project_page)

@@ -1,6 +1,8 @@
 """The site builds without network or warnings, its links lead somewhere, its tutorials are current."""
 
 import html
+import importlib
+import inspect
 import os
 import re
 import subprocess
@@ -70,6 +72,46 @@ def test_a_tutorial_shows_the_code_of_its_notebook(path):
 def test_every_tutorial_is_in_the_list():
     index = (DOCS / "tutorials" / "index.md").read_text()
     assert [path.stem for path in NOTEBOOKS if f"]({path.stem}.md)" not in index] == []
+
+
+PUBLIC = ("kinfolk", "kinfolk.jobs", "kinfolk.stats", "kinfolk.nets", "kinfolk.evolution")
+PUBLIC += ("kinfolk.worlds.adapters",)
+
+
+def reference():
+    """The names of the reference, with their objects, by path, and the module that lists them."""
+    sys.path.insert(0, str(DOCS / "reference"))
+    try:
+        pages = importlib.import_module("api_pages")
+    finally:
+        sys.path.pop(0)
+    entries = [entry for page in pages.PAGES for entry in pages.page_names(page)]
+    return {f"{module}.{name}": value for module, name, value in entries}, pages
+
+
+@pytest.mark.train
+def test_the_reference_has_every_public_name_and_each_has_a_docstring():
+    listed, pages = reference()
+    missing = []
+    for module in map(pages.load_module, PUBLIC):
+        for name in module.__all__:
+            value = getattr(module, name)
+            is_listed = any(value is other for other in listed.values())
+            if not is_listed and not inspect.ismodule(value):
+                missing.append(f"{module.__name__}.{name}")
+    assert missing == []
+    undocumented = [path for path, value in listed.items() if not inspect.getdoc(value)]
+    assert undocumented == []
+
+
+@pytest.mark.more
+@pytest.mark.train
+@pytest.mark.xdist_group("site")
+def test_the_built_reference_has_an_entry_with_text_for_every_name(site):
+    text = "".join(path.read_text() for path in site.glob("reference/python/*.html"))
+    for path in reference()[0]:
+        entry = text.partition(f'id="{path}"')[2].partition('<dt class="sig')[0]
+        assert "<p>" in entry, f"{path} has no entry, or one without text"
 
 
 @pytest.fixture(scope="module")
