@@ -89,6 +89,7 @@ def reference():
     return {f"{module}.{name}": value for module, name, value in entries}, pages
 
 
+@pytest.mark.more  # it imports everything
 @pytest.mark.train
 def test_the_reference_has_every_public_name_and_each_has_a_docstring():
     listed, pages = reference()
