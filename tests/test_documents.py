@@ -1,4 +1,4 @@
-"""Tests that the Python code in the documents runs and that README lists every package."""
+"""Tests that the Python code in the documents runs and that ARCHITECTURE lists every package."""
 
 import re
 import shlex
@@ -57,8 +57,8 @@ def test_the_students_question_has_the_same_answer_as_a_command_and_in_python(
     assert table.split() == capsys.readouterr().out.split()[: len(table.split())]
 
 
-def test_readme_lists_every_package_of_the_source():
-    text = (ROOT / "README.md").read_text()
+def test_the_architecture_lists_every_package_of_the_source():
+    text = (ROOT / "ARCHITECTURE.md").read_text()
     for folder in sorted((ROOT / "src" / "kinfolk").iterdir()):
         if folder.is_dir() and (folder / "__init__.py").exists():
-            assert f"`{folder.name}`" in text, f"README.md does not mention {folder.name}"
+            assert f"`{folder.name}`" in text, f"ARCHITECTURE.md does not mention {folder.name}"
