@@ -1,9 +1,10 @@
-"""Generate what follows from the settings models: run it after a change of one.
+"""Generate what follows from the settings models, the commands and the public names.
 
     python docs/reference/generate.py
 
-writes docs/reference/settings.md and the typed arguments of `kf.evaluate`, `kf.make` and the other
-public functions (src/kinfolk/api/*_arguments.pyi). A test compares the files with what it would write.
+writes docs/reference/settings.md, commands.md and python/*.md, and the typed arguments of
+`kf.evaluate`, `kf.make` and the other public functions (src/kinfolk/api/*_arguments.pyi). A test
+compares the files with what it would write.
 """
 
 import inspect
@@ -19,6 +20,10 @@ from kinfolk.jobs import JOB_SETTINGS
 from kinfolk.play.slots import PolicySlot
 from kinfolk.worlds import WORLDS
 from kinfolk.worlds.savanna.per_type import _PerType
+
+sys.path.insert(0, str(Path(__file__).parent))
+from api_pages import api_pages
+from command_page import command_page
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 TABLE = "| setting | type | default | bounds | meaning |\n|---|---|---|---|---|"
@@ -168,6 +173,8 @@ def generated() -> dict[str, str]:
     """Return every generated file by its path in the repository."""
     return {
         "docs/reference/settings.md": settings_page(),
+        "docs/reference/commands.md": command_page(),
+        **api_pages(),
         "src/kinfolk/api/job_arguments.pyi": job_arguments(),
         "src/kinfolk/api/world_arguments.pyi": world_arguments(),
     }
@@ -175,4 +182,5 @@ def generated() -> dict[str, str]:
 
 if __name__ == "__main__":
     for path, text in generated().items():
+        (ROOT / path).parent.mkdir(exist_ok=True)
         (ROOT / path).write_text(text)

@@ -60,8 +60,9 @@ class JobResult(Event):
         failure_messages: A message for each policy that failed, as the command prints it.
     """
 
+    # The stored run; None if the job was not stored.
     run: StoredRun | None = field(default=None, compare=False)
-    failure_messages: tuple[str, ...] = ()
+    failure_messages: tuple[str, ...] = ()  # one for each policy that failed
 
     @classmethod
     def from_event(cls: type[R], event: Event, settings: Settings, run: StoredRun | None) -> R:

@@ -22,7 +22,7 @@ class Event:
     """
 
     kind: ClassVar[str] = "event"
-    step: int
+    step: int  # position in the job: episode, generation or update
 
     def to_dict(self) -> dict[str, Any]:
         """Return the event as JSON values, with its kind."""

@@ -63,7 +63,7 @@ class PairedComparison(NamedTuple):
     """
 
     difference: Estimate | None  # first minus second, per episode; None without common episodes
-    p_value: float
+    p_value: float  # of this pair alone
     better: str  # first, second or neither, by the adjusted p-value
     n_episodes: int  # in which both have a value
     min_p_value: float  # smallest p-value possible with this number of unequal episodes

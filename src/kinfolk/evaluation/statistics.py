@@ -45,7 +45,7 @@ class EvaluationSummary:
     win_rate: dict[str, Estimate | None]  # by slot: highest return per life; ties are shared
     differences: dict[str, Estimate | None]  # "a - b": return per life, paired by episode
     failures: int  # of policies
-    invalid_actions: int
+    invalid_actions: int  # that were replaced by noop
     notes: list[str]  # which of the intervals may cover less than 90 %, and why
 
 

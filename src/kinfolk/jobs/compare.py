@@ -80,14 +80,14 @@ class ComparisonDone(Event):
     """
 
     kind: ClassVar[str] = "compared"
-    policies: list[str]
-    metric: str
+    policies: list[str]  # URIs of the candidates
+    metric: str  # what was compared
     means: list[Estimate | None]  # None where the metric applies to no episode
-    failures: list[int]
-    pairs: dict[str, PairedComparison]
+    failures: list[int]  # of each candidate
+    pairs: dict[str, PairedComparison]  # by two numbers, such as "0 1"
     failed_slots: list[dict[str, Any]]  # of each candidate, as an evaluation has them
-    episodes_needed: int
-    notes: list[str]
+    episodes_needed: int  # fewest that can show a difference
+    notes: list[str]  # what to distrust: too few episodes, weak intervals
 
 
 def unmapped_groups(settings: Compare) -> list[str]:

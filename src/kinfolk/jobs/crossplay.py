@@ -74,10 +74,10 @@ class CrossPlayDone(MeetingsDone):
     """All combinations are played: payoff matrices and what follows of them."""
 
     kind: ClassVar[str] = "crossplay_done"
-    mixtures: list[PolicyMixture]
+    mixtures: list[PolicyMixture]  # alpha-rank and Nash mixture of each side
     nash_regret: float | None  # the most that a side could gain by leaving the Nash mixture
-    self_play: list[SelfPlay]
-    notes: list[str]
+    self_play: list[SelfPlay]  # self-play minus cross-play, paired by game
+    notes: list[str]  # what to distrust
 
 
 def check_crossplay(settings: CrossPlay) -> tuple[list[Player], MeetingPlan]:

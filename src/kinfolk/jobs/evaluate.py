@@ -122,7 +122,9 @@ class Evaluated(Event, EvaluationSummary):
     """
 
     kind: ClassVar[str] = "evaluated"
-    failed_slots: dict[str, dict[str, Any]]
+    failed_slots: dict[
+        str, dict[str, Any]
+    ]  # how often their policies failed, and the first failure
 
 
 def evaluation_tasks(settings: Evaluate, first: int = 0) -> Iterator[RolloutTask[SlotTimings]]:

@@ -73,8 +73,8 @@ class RatingsComputed(Event):
     """All policies have met; ratings are in the order of the policies."""
 
     kind: ClassVar[str] = "rated"
-    policies: list[str]
-    ratings: list[Rating]
+    policies: list[str]  # their URIs
+    ratings: list[Rating]  # of each policy
     failures: list[int]  # of each policy
     failed_slots: list[dict[str, Any]]  # of each policy, over the games that it played
 

@@ -60,7 +60,7 @@ class PolicySpec:
 
     class_path: str  # package.module.Class or package.module:Class
     data_path: str | Path | None = None  # file of weights, passed to `load`
-    init_kwargs: dict[str, Any] = field(default_factory=dict)
+    init_kwargs: dict[str, Any] = field(default_factory=dict)  # of its constructor
 
     def resolve(self, trusted: bool = True) -> ResolvedPolicy:
         """Read the weights and return the value from which any process can build the policy.

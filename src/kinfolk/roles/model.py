@@ -96,9 +96,9 @@ class TierGuard:
     'hearts < 2'
     """
 
-    fact: str
-    relation: Relation
-    threshold: int
+    fact: str  # what an agent knows, as `kinfolk behaviors --facts` lists it
+    relation: Relation  # "<" or ">="
+    threshold: int  # what the fact is compared with
 
     def __post_init__(self) -> None:
         known = self.relation in ("<", ">=")

@@ -86,11 +86,11 @@ class NetsEvolved(Event):
     """The evolution has ended; `goal_reached` is None without a goal."""
 
     kind: ClassVar[str] = "nets_evolved"
-    generations: int
-    evaluations: int
-    steps: int
-    goal_reached: bool | None
-    mean_fitness: dict[str, float]
+    generations: int  # that were played
+    evaluations: int  # of members
+    steps: int  # ticks of all members
+    goal_reached: bool | None  # None without a goal
+    mean_fitness: dict[str, float]  # of the last generation, by population
     held_out: dict[str, Estimate]  # the last of each population
 
 

@@ -53,14 +53,14 @@ class ChampionEvaluated(Event):
     """
 
     kind: ClassVar[str] = "champion_evaluated"
-    metric: str
-    games: int
+    metric: str  # what a game is scored by
+    games: int  # that each side played
     seed: int  # of the episodes, which are 0 to games - 1
     scores: dict[str, Estimate]  # by side: seeded, baseline, vibes, champion
-    win_rate: dict[str, Estimate]
+    win_rate: dict[str, Estimate]  # by side
     difference: dict[str, Estimate]  # of the champion, paired, to each of the others
     ratio: float | None  # champion to seeded; None where that is not positive, as margins may be
-    team: dict[str, int]
+    team: dict[str, int]  # number of agents of each of the champion's roles
     programs: dict[str, str]  # behaviors of the champion's roles, as text
     credit: dict[str, Estimate]  # score lost without one agent of each role
     parts: dict[str, Estimate]  # score lost if mix, order, parameters or guards are put back

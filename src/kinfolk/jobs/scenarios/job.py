@@ -55,12 +55,12 @@ class ScenariosEvaluated(Event):
     """All scenarios are played: the score of each, and means over scenarios with intervals."""
 
     kind: ClassVar[str] = "scenarios_evaluated"
-    scenarios: list[ScenarioScore]
+    scenarios: list[ScenarioScore]  # return and score of each
     means: dict[str, Estimate | None]  # of scores: `all`, `development`, `held-out` and by world
     skipped: dict[str, str]  # why scenarios are left out, by name
     failures: int  # of the focal policies
     first_failure: dict[str, Any] | None  # fields of `Failure`, and `scenario`
-    notes: list[str]
+    notes: list[str]  # what to distrust
 
 
 def evaluate_scenarios(

@@ -48,13 +48,13 @@ class SweepDone(Event):
     """
 
     kind: ClassVar[str] = "swept"
-    job: str
-    metric: str
-    over: str
+    job: str  # that was varied
+    metric: str  # that was estimated
+    over: str  # what the intervals are over: seeds, or episodes if there is one seed
     vary: dict[str, list[Any]]  # values that each varied setting took
-    seeds: list[int]
+    seeds: list[int]  # that every setting was run with
     settings: list[dict[str, Any]]  # values of the varied settings, in the order of `estimates`
-    estimates: list[Estimate | None]
+    estimates: list[Estimate | None]  # of the metric, for each setting
     search: dict[str, Any]  # ranges and choices; empty without a search
     best: int | None  # number of the setting that a search found to be best; None without a search
     notes: list[str]  # which of the intervals may cover less than 90 %, and why

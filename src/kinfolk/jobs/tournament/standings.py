@@ -38,7 +38,7 @@ class TournamentDone(MeetingsDone):
     """All games are played; the best of each side comes first."""
 
     kind: ClassVar[str] = "tournament_done"
-    standings: list[Standing]
+    standings: list[Standing]  # rank, rating, share won, score and failures of each policy
 
 
 def count_points(

@@ -17,7 +17,7 @@ class MeetingsDone(Event):
     """All games of a tournament or of cross-play are played."""
 
     sides: list[str]  # empty if policies change sides
-    payoffs: list[PayoffTable]
+    payoffs: list[PayoffTable]  # mean scores of each policy against each other, by side
     policies: list[str]  # names of all players
     failures: list[int]  # of each player
     failed_slots: list[dict[str, Any]]  # of each player, over the games that it played

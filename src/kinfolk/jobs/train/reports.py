@@ -72,13 +72,13 @@ class TrainingDone(Event):
     """The end of a training; `reason` is steps, reached or patience."""
 
     kind: ClassVar[str] = "training_done"
-    updates: int
-    episodes: int
-    reason: str
-    score: float | None
-    length: float | None
-    best: float | None
-    best_step: int | None
+    updates: int  # of the nets
+    episodes: int  # that have ended
+    reason: str  # why it ended: steps, reached (the target score) or patience
+    score: float | None  # mean over the last episodes
+    length: float | None  # mean length of the last episodes
+    best: float | None  # score of the best evaluation
+    best_step: int | None  # step of the best evaluation
     weights: dict[str, str]  # the hash of every slot's weights
     # By slot, over the last episodes of this one training; other seeds may end elsewhere.
     return_per_life: dict[str, Estimate | None]
