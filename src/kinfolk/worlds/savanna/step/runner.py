@@ -66,7 +66,7 @@ class StepRunner:
             StepScratch(
                 np.zeros(settings.rows, np.uint32),
                 np.zeros(n_stamps, np.uint8),
-                np.zeros(N_PARTS if self._is_large else 1, np.bool_),
+                np.zeros(N_PARTS if self._is_large else phases.WORLDS_PER_BLOCK, np.bool_),
             )
             for _ in range(n_scratch)
         ]
