@@ -176,16 +176,15 @@ def remove_dead(
         n_survivors = 0
         for i in range(agents.n_alive[w, species]):
             row = agents.alive_rows[w, species, i]
-            uid, is_alive, cause = (
-                agents.uid[w, row],
-                agents.alive[w, row],
-                agents.death_cause[w, row],
-            )
-            if not is_alive or agents.carcass[w, row]:
-                record_death(state.parent, state.living, state.live_descendants, w, uid)
+            is_alive, is_carcass = agents.alive[w, row], agents.carcass[w, row]
             if is_alive:
                 agents.alive_rows[w, species, n_survivors] = row
                 n_survivors += 1
+                if not is_carcass:
+                    continue
+            uid, cause = agents.uid[w, row], agents.death_cause[w, row]
+            record_death(state.parent, state.living, state.live_descendants, w, uid)
+            if is_alive:
                 continue
             state.terminated[w, row] = True
             state.ended_rows[w, state.n_ended[w]] = row

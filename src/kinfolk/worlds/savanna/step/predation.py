@@ -93,7 +93,7 @@ def graze(
 
 @inline_always
 def prefetch_meal(agents: SavannaAgents, w: int, row: int) -> None:
-    """Start to load what `graze` reads of a prey's cell.
+    """Start to load what `graze` reads of a prey's cell, if there is grass.
 
     Args:
         agents: Cells of agents and grass.
@@ -102,10 +102,12 @@ def prefetch_meal(agents: SavannaAgents, w: int, row: int) -> None:
     """
     n_cells, n_planes = agents.size * agents.size, agents.visible_energy.shape[1]
     cell = get_cell(agents, w, row)
-    prefetch(agents.patch_in_cell, w * n_cells + cell)
-    prefetch(agents.first_in_cell, (w * 2 + PREY) * n_cells + cell)
-    prefetch(agents.visible_energy, (w * n_planes + PREY) * n_cells + cell)
-    prefetch(agents.visible_energy, (w * n_planes + codes.GRASS) * n_cells + cell)
+    patch = agents.patch_in_cell[w, cell]
+    if patch >= 0:
+        prefetch(agents.grass_energy, w * agents.grass_energy.shape[1] + patch)
+        prefetch(agents.first_in_cell, (w * 2 + PREY) * n_cells + cell)
+        prefetch(agents.visible_energy, (w * n_planes + PREY) * n_cells + cell)
+        prefetch(agents.visible_energy, (w * n_planes + codes.GRASS) * n_cells + cell)
 
 
 @inline_always
