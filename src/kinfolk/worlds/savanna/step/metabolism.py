@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from kinfolk.core.jit import inline_always
 from kinfolk.lineage.kernels import record_death
 from kinfolk.worlds.savanna import codes
@@ -124,13 +126,17 @@ def grow_grass(state: SavannaState, rules: SavannaRules, w: int, part: StepPart)
         is_odd = (state.tick[w] // rules.season_length) % 2 == 1
         gain *= rules.season_low if is_odd else rules.season_high
     first, last = get_slice(part, state.grass_energy.shape[1])
+    energy, shown = state.grass_energy[w], state.visible_energy[w, codes.GRASS]
+    patch_cell = state.patch_cell[w]
     for patch in range(first, last):
-        before = state.grass_energy[w, patch]
-        if before != max_energy:
-            after = min(before + gain, max_energy)
-            state.grass_energy[w, patch] = after
-            grown += after - before
-            state.visible_energy[w, codes.GRASS, state.patch_cell[w, patch]] = after
+        before = energy[np.uint64(patch)]
+        # Writing full patches again is faster than a branch, unless it loads their cells.
+        if rules.exceeds_cache and before == max_energy:
+            continue
+        after = min(before + gain, max_energy)
+        energy[np.uint64(patch)] = after
+        grown += after - before
+        shown[np.uint64(patch_cell[np.uint64(patch)])] = after
     state.energy_accounts[w, codes.GROWN] += grown
 
 
