@@ -12,12 +12,7 @@ from kinfolk.worlds.savanna import codes
 from kinfolk.worlds.savanna.rules import SavannaRules
 from kinfolk.worlds.savanna.state import EventBuffer, add_event_details, record_event
 from kinfolk.worlds.savanna.step.context import LOOKAHEAD, SavannaAgents, StepActions
-from kinfolk.worlds.savanna.step.occupancy import (
-    add_to_cell,
-    refresh_occupied_cell,
-    refresh_vacated_cell,
-    remove_from_cell,
-)
+from kinfolk.worlds.savanna.step.occupancy import move_to_cell, refresh_occupied_cell
 
 
 @inline
@@ -181,18 +176,17 @@ def move_agents(
             if block >= 0:
                 occupancy.counters[w, block] += 1
             elif moves_away:
-                occupancy.x[w, row] = to_x
-                occupancy.y[w, row] = to_y
-                remove_from_cell(occupancy, w, species, x * size + y, row)
-                add_to_cell(occupancy, w, species, target, row)
                 if move_cost > 0.0 or flat_cost > 0.0 or recorded:
                     distance = sqrt(float((to_x - x) * (to_x - x) + (to_y - y) * (to_y - y)))
                 if move_cost > 0.0 or flat_cost > 0.0:
-                    cost = distance * move_cost * occupancy.energy[w, row] + flat_cost * distance
+                    cost = distance * move_cost * energy + flat_cost * distance
                     occupancy.energy[w, row] -= cost
                     occupancy.energy_accounts[w, codes.MOVE_COST] += cost
-                refresh_vacated_cell(occupancy, w, species, x * size + y, row)
-            refresh_occupied_cell(occupancy, w, species, row)
+                occupancy.x[w, row] = to_x
+                occupancy.y[w, row] = to_y
+                move_to_cell(occupancy, w, species, row, x * size + y, target)
+            if block >= 0 or not moves_away:
+                refresh_occupied_cell(occupancy, w, species, row)
             if recorded:
                 after = occupancy.energy[w, row]
                 record_event(events, w, codes.MOVE, occupancy.uid[w, row], -1, after)
