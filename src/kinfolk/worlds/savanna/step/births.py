@@ -361,7 +361,7 @@ def run_births(
                 prefetch_birth(
                     state, rules, w, species, state.alive_rows[w, species, i + _AGENTS_AHEAD]
                 )
-            kind = 2 * species + state.group[w, row] - species * rules.n_types
+            kind = np.uint64(2 * species + state.group[w, row] - species * rules.n_types)
             if state.energy[w, row] >= threshold[kind] and not state.carcass[w, row]:
                 n_newborns += try_reproduce(
                     state, rules, events, w, species, row, newborns, n_newborns

@@ -64,8 +64,8 @@ def apply_metabolism(
         decayed = 0.0
         first, last = get_slice(part, agents.n_alive[w, species])
         for i in range(first, last):
-            row = agents.alive_rows[w, species, i]
-            kind = 2 * species + agents.group[w, row] - species * rules.n_types
+            row = agents.alive_rows[w, species, np.uint64(i)]
+            kind = np.uint64(2 * species + agents.group[w, row] - species * rules.n_types)
             loss = rules.energy_loss[kind]
             if rules.metabolic_trait >= 0:
                 loss *= agents.traits[w, row, rules.metabolic_trait]

@@ -155,8 +155,10 @@ def move_agents(
                 prefetch_move(occupancy, rules, w, species, ahead, moves)
             if not occupancy.alive[w, row] or occupancy.carcass[w, row]:
                 continue
-            type_index = occupancy.group[w, row] - species * rules.n_types
-            action = moves.actions[w * occupancy.alive.shape[1] + row, 0]
+            # Unsigned indices need no check for negative values.
+            type_index = np.uint64(occupancy.group[w, row] - species * rules.n_types)
+            batch_row = np.uint64(w * occupancy.alive.shape[1] + row)
+            action = np.uint64(moves.actions[batch_row, 0])
             x, y = occupancy.x[w, row], occupancy.y[w, row]
             dx, dy = steps[type_index, action, 0], steps[type_index, action, 1]
             to_x, to_y = min(max(x + dx, 0), size - 1), min(max(y + dy, 0), size - 1)
@@ -167,7 +169,7 @@ def move_agents(
             block, energy, distance = -1, occupancy.energy[w, row], 0.0
             if rules.has_walls and rules.wall[target]:
                 block = codes.BLOCKED_WALL
-            elif occupancy.visible_energy[w, species, target] > 0.0 or (
+            elif occupancy.visible_energy[w, species, np.uint64(target)] > 0.0 or (
                 shares_cells and occupancy.visible_energy[w, codes.SECOND_PREY, target] > 0.0
             ):
                 block = codes.BLOCKED_OCCUPIED

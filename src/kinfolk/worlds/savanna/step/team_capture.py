@@ -287,13 +287,13 @@ def run_team_capture(
             rows, first = scratch.hunted, scratch.first_hunted[number]
             last = first + scratch.n_hunted[number]
         for i in range(first, last):
-            prey = rows[i]
+            prey = rows[np.uint64(i)]
             if rules.exceeds_cache:
                 prefetch_prey(agents, w, rows, i, last, stamps, listed)
             if not agents.alive[w, prey]:
                 continue
             bordered_cell = (agents.x[w, prey] + 1) * (rules.size + 2) + agents.y[w, prey] + 1
-            if listed or stamps[bordered_cell] == stamp:
+            if listed or stamps[np.uint64(bordered_cell)] == stamp:
                 if not hunted:
                     scratch.hunted[first + n_listed] = prey
                     n_listed += 1
