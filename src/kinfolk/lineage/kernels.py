@@ -73,7 +73,8 @@ def update_descendant_change(
         uid: Uid of the agent.
     """
     change: int = live_descendants[w, uid] - prev_live_descendants[w, uid]
-    prev_live_descendants[w, uid] = live_descendants[w, uid]
+    if change != 0:
+        prev_live_descendants[w, uid] = live_descendants[w, uid]
     return change
 
 

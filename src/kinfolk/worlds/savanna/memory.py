@@ -10,6 +10,7 @@ from kinfolk.worlds.savanna.state import (
     PER_UID_FIELDS,
     allocate_state,
 )
+from kinfolk.worlds.savanna.step.runner import is_large
 
 _CELL_FIELDS = ("first_in_cell", "visible_energy", "patch_in_cell")
 _PATCH_FIELDS = ("patch_cell", "grass_energy")
@@ -17,11 +18,12 @@ _WORLD_FIELDS = (
     *("key", "tick", "done", "next_uid", "next_number", "active", "n_alive", "n_ended", "n_free"),
     *("trait_totals", "counters", "energy_accounts"),
 )
-# What kernels hold beside the state: rows of helpers and of written windows,
-SCRATCH_BYTES_PER_ROW = 4 + 4
+# What kernels hold beside the state: rows of helpers and of written windows, in large worlds also of
+# hunted prey,
+SCRATCH_BYTES_PER_ROW, LARGE_WORLD_BYTES_PER_ROW = 4 + 4, 4
 # and of each cell its wall, as a flag, number and word, places in lists of cells, patterns of sight
 # and working memory.
-SCRATCH_BYTES_PER_CELL = 1 + 4 + 4 + 8 + 8 + 8 + 4 + 4 + 1
+SCRATCH_BYTES_PER_CELL = 1 + 4 + 4 + 8 + 8 + 8 + 4 + 1
 
 
 class MemoryUse(NamedTuple):
@@ -45,7 +47,8 @@ def describe_memory(settings: Savanna) -> MemoryUse:
     n_cells, n_patches = 8 * 8, 8
     return MemoryUse(
         sum(size for name, size in sizes.items() if name not in others) // 64
-        + SCRATCH_BYTES_PER_ROW,
+        + SCRATCH_BYTES_PER_ROW
+        + (LARGE_WORLD_BYTES_PER_ROW if is_large(settings) else 0),
         sum(sizes[name] for name in _CELL_FIELDS) // n_cells + SCRATCH_BYTES_PER_CELL,
         sum(sizes[name] for name in _PATCH_FIELDS) // n_patches,
         sum(sizes[name] for name in PER_UID_FIELDS) // INITIAL_UID_CAPACITY,

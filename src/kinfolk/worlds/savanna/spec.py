@@ -55,6 +55,7 @@ class ObservationTables(NamedTuple):
     mask_of: Ints  # [2] index of a species' window in the next three: equal windows share one
     pattern_of: Ints  # [windows, cells] visibility pattern of the window around a cell
     is_open: Bools  # [windows, patterns] whether a pattern hides nothing
+    all_open: bool  # whether all patterns are
     visible: npt.NDArray[np.float32]  # [windows, patterns, R * R] 1 where visible; float32 only
     visible_bits: npt.NDArray[np.uint32]  # the same as masks of a cell's word; compact only
     empty_words: npt.NDArray[np.uint32]  # [(size + 2 border)**2] words of an empty world
@@ -144,6 +145,7 @@ def make_observation_tables(
         mask_of=np.array([distinct.index(window) for window in windows], dtype=np.int64),
         pattern_of=np.stack([mask.pattern_of for mask in masks]),
         is_open=is_open,
+        all_open=bool(is_open.all()),
         visible=visible,
         visible_bits=visible_bits,
         empty_words=empty_words,

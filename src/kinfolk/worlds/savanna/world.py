@@ -192,10 +192,11 @@ class SavannaWorld(BatchedWorld):
         """
         s, parts = self._state, []
         for w in range(self.n_worlds):
-            rows = np.empty(int(s.n_alive[w].sum()), dtype=np.int64)
-            n_rows = on_demand.list_rows_by_cell(s.first_in_cell, s.next_in_cell, s.alive, w, rows)
-            parts.append(rows[:n_rows])
-        return np.concatenate(parts)
+            n_alive = int(s.n_alive[w].sum())
+            rows = np.empty(n_alive + on_demand.SPARE_ROWS, dtype=np.int64)
+            lists = s.first_in_cell, s.next_in_cell, s.alive
+            parts.append(rows[: on_demand.list_rows_by_cell(*lists, w, n_alive, rows)])
+        return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
     def counters(self) -> dict[str, Ints | Floats]:
         """Return `[W]` counters under the names of PredPreyGrass, and the energy accounts.

@@ -4,15 +4,19 @@ import numpy as np
 from savanna_scenes import STILL, act, counter, scene
 
 from kinfolk.core.random import randint
-from kinfolk.worlds.savanna.step.free_cells import SPARE_ENTRIES, draw_free_cell, take_free_cell
+from kinfolk.worlds.savanna.step.free_cells import (
+    allocate_free_cells,
+    draw_free_cell,
+    take_free_cell,
+)
 
 
 def test_every_draw_is_the_kth_free_cell_in_the_order_of_cells():
     rng = np.random.default_rng(0)
-    for n_cells in (1, 5, 64, 100):
+    for n_cells in (1, 5, 64, 100, 256, 1300):
         wall = rng.random(n_cells) < 0.3
         first_in_cell = np.where(rng.random((1, 2, n_cells)) < 0.2, 3, -1).astype(np.int32)
-        tree = np.zeros(n_cells + SPARE_ENTRIES, dtype=np.int64)
+        tree = allocate_free_cells(n_cells)
         free = [c for c in range(n_cells) if not wall[c] and (first_in_cell[0, :, c] < 0).all()]
         for key in range(200):
             cell = draw_free_cell(tree, wall, first_in_cell, 0, key)
@@ -20,6 +24,7 @@ def test_every_draw_is_the_kth_free_cell_in_the_order_of_cells():
                 assert cell == -1
                 break
             assert cell == free[randint(key, 0, len(free))]
+            first_in_cell[0, key % 2, cell] = 5
             take_free_cell(tree, cell)
             free.remove(cell)
 

@@ -59,3 +59,33 @@ def copy_line(source: AnyArray, start: int, out: AnyArray, out_start: int, n: in
     else:
         for i in range(n):
             out[np.uint64(out_start + i)] = source[np.uint64(start + i)]
+
+
+@inline_always
+def copy_square(
+    source: AnyArray, start: int, stride: int, out: AnyArray, out_start: int, side: int
+) -> None:
+    """Copy a square of a grid to consecutive numbers.
+
+    The usual windows of 9 and 7 cells have code of their own, in which the compiler knows every
+    length and needs no loop.
+
+    Args:
+        source: The grid, read.
+        start: Index of the square's first number in it.
+        stride: Numbers of a line of the grid.
+        out: Written; other memory than `source`.
+        out_start: Index of the first number in it.
+        side: Side of the square.
+    """
+    if side == 9:
+        for i in range(9):
+            _copy_eight(source, start + i * stride, out, out_start + 9 * i)
+            out[np.uint64(out_start + 9 * i + 8)] = source[np.uint64(start + i * stride + 8)]
+    elif side == 7:
+        for i in range(7):
+            _copy_four(source, start + i * stride, out, out_start + 7 * i)
+            _copy_four(source, start + i * stride + 3, out, out_start + 7 * i + 3)
+    else:
+        for i in range(side):
+            copy_line(source, start + i * stride, out, out_start + i * side, side)

@@ -10,7 +10,7 @@ from kinfolk.core.arrays import Ints
 from kinfolk.core.jit import allocation_free_kernel, inline, inline_always, prefetch
 from kinfolk.worlds.savanna import spec
 from kinfolk.worlds.savanna.codes import GRASS, PREDATOR, PREY
-from kinfolk.worlds.savanna.sight.copying import copy_line
+from kinfolk.worlds.savanna.sight.copying import copy_square
 from kinfolk.worlds.savanna.sight.planes import (
     CLEAR,
     VisibleArrays,
@@ -164,7 +164,7 @@ def prefetch_window(
         prefetch(work, corner + i * wide + 2 * reach)
 
 
-@inline
+@inline_always
 def write_window(
     tables: ObservationTables, species: int, x: int, y: int, work: Words, out: Words, batch_row: int
 ) -> int:
@@ -187,9 +187,9 @@ def write_window(
     wide = tables.size + 2 * tables.border
     corner = (x + tables.border - reach) * wide + y + tables.border - reach
     window = out[batch_row]
-    for i in range(side):
-        copy_line(work, corner + i * wide, window, i * side, side)
-    mask_window(tables, species, x, y, window, side * side)
+    copy_square(work, corner, wide, window, 0, side)
+    if not tables.all_open:
+        mask_window(tables, species, x, y, window, side * side)
     return int(side * side)
 
 

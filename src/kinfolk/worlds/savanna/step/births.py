@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+import numpy as np
+
 from kinfolk.core.arrays import Floats, Ints
-from kinfolk.core.jit import inline_always
+from kinfolk.core.jit import inline_always, prefetch
 from kinfolk.core.random import fold_in, randint, uniform
 from kinfolk.lineage.kernels import record_birth
 from kinfolk.worlds.savanna import codes
@@ -27,6 +29,10 @@ from kinfolk.worlds.savanna.step.occupancy import (
 )
 
 _PLACEMENT_KEY, _PROBABILITY_KEY, _TRAIT_KEY, _HEADING_KEY = 1, 2, 4, 5  # folded into a tick's key
+
+# How many agents ahead the cells around a parent are loaded; few of them reproduce in a step.
+_AGENTS_AHEAD = 64
+_BIRTHS_AHEAD = 3  # and how many births ahead the row of a newborn
 
 
 class NewbornValues(NamedTuple):
@@ -269,8 +275,64 @@ def try_reproduce(
         return 0
     if kind != parent_kind:
         state.counters[w, codes.MUTATIONS] += 1
+    if rules.exceeds_cache:
+        prefetch_newborn(state, w)
     spawn_child(state, rules, events, w, species, row, kind, cell, newborns, n_newborns)
     return 1
+
+
+@inline_always
+def prefetch_birth(
+    state: SavannaState, rules: SavannaRules, w: int, species: int, row: int
+) -> None:
+    """Start to load the cells around an agent that is about to reproduce.
+
+    Args:
+        state: Reads energies and positions.
+        rules: Rules of the batch.
+        w: World.
+        species: PREDATOR or PREY.
+        row: Row of the agent.
+    """
+    kind, size = 2 * species + state.group[w, row] - species * rules.n_types, rules.size
+    if state.energy[w, row] >= rules.birth_threshold[kind]:
+        corner = (state.x[w, row] - 1) * size + state.y[w, row]
+        lists = w * 2 * size * size
+        shown = (w * state.visible_energy.shape[1] + species) * size * size
+        for line in range(3):
+            cell = corner + line * size
+            prefetch(rules.wall, cell)
+            prefetch(state.first_in_cell, lists + cell)
+            prefetch(state.first_in_cell, lists + size * size + cell)
+            prefetch(state.visible_energy, shown + cell)
+
+
+@inline_always
+def prefetch_newborn(state: SavannaState, w: int) -> None:
+    """Start to load the row of a later newborn, which may lie anywhere: its agent died long ago."""
+    ahead = state.n_free[w] - 1 - _BIRTHS_AHEAD
+    if ahead < 0:
+        return
+    row = w * state.uid.shape[1] + np.int64(state.free_rows[w, ahead])
+    prefetch(state.uid, row)
+    prefetch(state.alive, row)
+    prefetch(state.terminated, row)
+    prefetch(state.truncated, row)
+    prefetch(state.reward, row)
+    prefetch(state.group, row)
+    prefetch(state.parents, 2 * row)
+    prefetch(state.parent_rows, 2 * row)
+    prefetch(state.number, row)
+    prefetch(state.x, row)
+    prefetch(state.y, row)
+    prefetch(state.energy, row)
+    prefetch(state.age, row)
+    prefetch(state.carcass, row)
+    prefetch(state.step_event, row)
+    prefetch(state.death_cause, row)
+    prefetch(state.last_birth_tick, row)
+    prefetch(state.kickbacks, row)
+    prefetch(state.next_in_cell, row)
 
 
 @inline_always
@@ -292,9 +354,14 @@ def run_births(
     newborns.free_cells[0] = 0
     n_newborns = 0
     for species in range(2):
-        for i in range(state.n_alive[w, species]):
+        n_parents = state.n_alive[w, species]
+        for i in range(n_parents):
             row = state.alive_rows[w, species, i]
-            kind = 2 * species + state.group[w, row] - species * rules.n_types
+            if rules.exceeds_cache and i + _AGENTS_AHEAD < n_parents:
+                prefetch_birth(
+                    state, rules, w, species, state.alive_rows[w, species, i + _AGENTS_AHEAD]
+                )
+            kind = np.uint64(2 * species + state.group[w, row] - species * rules.n_types)
             if state.energy[w, row] >= threshold[kind] and not state.carcass[w, row]:
                 n_newborns += try_reproduce(
                     state, rules, events, w, species, row, newborns, n_newborns

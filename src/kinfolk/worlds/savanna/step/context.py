@@ -75,7 +75,11 @@ class StepScratch(NamedTuple):
 
     helpers: RowIndices  # [N] rows of the predators that attack a prey
     reach_stamps: Bytes  # [(size + 2)**2 + 1], see `mark_predator_reach`
-    any_overaged: Bools  # [parts] whether agents of a part have reached their maximum age
+    hunted: RowIndices  # [N or 0] rows of prey in reach of predators, in a large world
+    first_hunted: Ints  # [parts or 0] first entry of a part in it
+    n_hunted: Ints  # [parts or 0] entries of a part in it
+    # [parts or worlds of a block] whether some of their agents have reached their maximum age
+    any_overaged: Bools
 
 
 class StepPart(NamedTuple):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from kinfolk.core.jit import inline_always
 from kinfolk.lineage.kernels import record_death
 from kinfolk.worlds.savanna import codes
@@ -62,8 +64,8 @@ def apply_metabolism(
         decayed = 0.0
         first, last = get_slice(part, agents.n_alive[w, species])
         for i in range(first, last):
-            row = agents.alive_rows[w, species, i]
-            kind = 2 * species + agents.group[w, row] - species * rules.n_types
+            row = agents.alive_rows[w, species, np.uint64(i)]
+            kind = np.uint64(2 * species + agents.group[w, row] - species * rules.n_types)
             loss = rules.energy_loss[kind]
             if rules.metabolic_trait >= 0:
                 loss *= agents.traits[w, row, rules.metabolic_trait]
@@ -124,13 +126,17 @@ def grow_grass(state: SavannaState, rules: SavannaRules, w: int, part: StepPart)
         is_odd = (state.tick[w] // rules.season_length) % 2 == 1
         gain *= rules.season_low if is_odd else rules.season_high
     first, last = get_slice(part, state.grass_energy.shape[1])
+    energy, shown = state.grass_energy[w], state.visible_energy[w, codes.GRASS]
+    patch_cell = state.patch_cell[w]
     for patch in range(first, last):
-        before = state.grass_energy[w, patch]
-        if before != max_energy:
-            after = min(before + gain, max_energy)
-            state.grass_energy[w, patch] = after
-            grown += after - before
-            state.visible_energy[w, codes.GRASS, state.patch_cell[w, patch]] = after
+        before = energy[np.uint64(patch)]
+        # Writing full patches again is faster than a branch, unless it loads their cells.
+        if rules.exceeds_cache and before == max_energy:
+            continue
+        after = min(before + gain, max_energy)
+        energy[np.uint64(patch)] = after
+        grown += after - before
+        shown[np.uint64(patch_cell[np.uint64(patch)])] = after
     state.energy_accounts[w, codes.GROWN] += grown
 
 
@@ -176,16 +182,15 @@ def remove_dead(
         n_survivors = 0
         for i in range(agents.n_alive[w, species]):
             row = agents.alive_rows[w, species, i]
-            uid, is_alive, cause = (
-                agents.uid[w, row],
-                agents.alive[w, row],
-                agents.death_cause[w, row],
-            )
-            if not is_alive or agents.carcass[w, row]:
-                record_death(state.parent, state.living, state.live_descendants, w, uid)
+            is_alive, is_carcass = agents.alive[w, row], agents.carcass[w, row]
             if is_alive:
                 agents.alive_rows[w, species, n_survivors] = row
                 n_survivors += 1
+                if not is_carcass:
+                    continue
+            uid, cause = agents.uid[w, row], agents.death_cause[w, row]
+            record_death(state.parent, state.living, state.live_descendants, w, uid)
+            if is_alive:
                 continue
             state.terminated[w, row] = True
             state.ended_rows[w, state.n_ended[w]] = row

@@ -12,12 +12,7 @@ from kinfolk.worlds.savanna import codes
 from kinfolk.worlds.savanna.rules import SavannaRules
 from kinfolk.worlds.savanna.state import EventBuffer, add_event_details, record_event
 from kinfolk.worlds.savanna.step.context import LOOKAHEAD, SavannaAgents, StepActions
-from kinfolk.worlds.savanna.step.occupancy import (
-    add_to_cell,
-    refresh_occupied_cell,
-    refresh_vacated_cell,
-    remove_from_cell,
-)
+from kinfolk.worlds.savanna.step.occupancy import move_to_cell, refresh_occupied_cell
 
 
 @inline
@@ -160,8 +155,10 @@ def move_agents(
                 prefetch_move(occupancy, rules, w, species, ahead, moves)
             if not occupancy.alive[w, row] or occupancy.carcass[w, row]:
                 continue
-            type_index = occupancy.group[w, row] - species * rules.n_types
-            action = moves.actions[w * occupancy.alive.shape[1] + row, 0]
+            # Unsigned indices need no check for negative values.
+            type_index = np.uint64(occupancy.group[w, row] - species * rules.n_types)
+            batch_row = np.uint64(w * occupancy.alive.shape[1] + row)
+            action = np.uint64(moves.actions[batch_row, 0])
             x, y = occupancy.x[w, row], occupancy.y[w, row]
             dx, dy = steps[type_index, action, 0], steps[type_index, action, 1]
             to_x, to_y = min(max(x + dx, 0), size - 1), min(max(y + dy, 0), size - 1)
@@ -172,7 +169,7 @@ def move_agents(
             block, energy, distance = -1, occupancy.energy[w, row], 0.0
             if rules.has_walls and rules.wall[target]:
                 block = codes.BLOCKED_WALL
-            elif occupancy.visible_energy[w, species, target] > 0.0 or (
+            elif occupancy.visible_energy[w, species, np.uint64(target)] > 0.0 or (
                 shares_cells and occupancy.visible_energy[w, codes.SECOND_PREY, target] > 0.0
             ):
                 block = codes.BLOCKED_OCCUPIED
@@ -181,18 +178,17 @@ def move_agents(
             if block >= 0:
                 occupancy.counters[w, block] += 1
             elif moves_away:
-                occupancy.x[w, row] = to_x
-                occupancy.y[w, row] = to_y
-                remove_from_cell(occupancy, w, species, x * size + y, row)
-                add_to_cell(occupancy, w, species, target, row)
                 if move_cost > 0.0 or flat_cost > 0.0 or recorded:
                     distance = sqrt(float((to_x - x) * (to_x - x) + (to_y - y) * (to_y - y)))
                 if move_cost > 0.0 or flat_cost > 0.0:
-                    cost = distance * move_cost * occupancy.energy[w, row] + flat_cost * distance
+                    cost = distance * move_cost * energy + flat_cost * distance
                     occupancy.energy[w, row] -= cost
                     occupancy.energy_accounts[w, codes.MOVE_COST] += cost
-                refresh_vacated_cell(occupancy, w, species, x * size + y, row)
-            refresh_occupied_cell(occupancy, w, species, row)
+                occupancy.x[w, row] = to_x
+                occupancy.y[w, row] = to_y
+                move_to_cell(occupancy, w, species, row, x * size + y, target)
+            if block >= 0 or not moves_away:
+                refresh_occupied_cell(occupancy, w, species, row)
             if recorded:
                 after = occupancy.energy[w, row]
                 record_event(events, w, codes.MOVE, occupancy.uid[w, row], -1, after)

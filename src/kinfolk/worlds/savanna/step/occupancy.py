@@ -6,8 +6,10 @@ so lists nearly always have one row.
 
 from __future__ import annotations
 
+import numpy as np
+
 from kinfolk.core.arrays import Bools
-from kinfolk.core.jit import inline
+from kinfolk.core.jit import inline, inline_always
 from kinfolk.worlds.savanna.codes import PREDATOR, PREY, SECOND_PREY
 from kinfolk.worlds.savanna.rules import SavannaRules
 from kinfolk.worlds.savanna.state import Links
@@ -145,6 +147,36 @@ def refresh_occupied_cell(occupancy: SavannaAgents, w: int, species: int, row: i
         occupancy.visible_energy[w, plane, cell] = occupancy.energy[w, row]
     else:
         refresh_cell(occupancy, w, species, cell, plane)
+
+
+@inline_always
+def move_to_cell(
+    occupancy: SavannaAgents, w: int, species: int, row: int, cell: int, target: int
+) -> None:
+    """Take an agent, whose position is already the new one, from one cell to another.
+
+    Args:
+        occupancy: Writes the lists of both cells and what they show.
+        w: World.
+        species: PREDATOR or PREY.
+        row: Row of the agent.
+        cell: Cell that it leaves.
+        target: Cell that it enters.
+    """
+    first, shown = occupancy.first_in_cell[w, species], occupancy.visible_energy
+    energy, source, goal = occupancy.energy[w, row], np.uint64(cell), np.uint64(target)
+    is_alone = first[source] == row and first[goal] < 0 and occupancy.next_in_cell[w, row] < 0
+    if is_alone and energy > 0.0:  # as nearly always
+        plane = get_plane(occupancy, w, species, row)
+        first[source] = -1
+        first[goal] = row
+        shown[w, plane, source] = 0.0
+        shown[w, plane, goal] = energy
+        return
+    remove_from_cell(occupancy, w, species, cell, row)
+    add_to_cell(occupancy, w, species, target, row)
+    refresh_vacated_cell(occupancy, w, species, cell, row)
+    refresh_occupied_cell(occupancy, w, species, row)
 
 
 @inline

@@ -11,6 +11,8 @@ and it leaves the prey's energy as it was, so that the next predator gains it ag
 
 from __future__ import annotations
 
+import numpy as np
+
 from kinfolk.core.jit import inline_always, prefetch
 from kinfolk.worlds.savanna import codes
 from kinfolk.worlds.savanna.codes import PREDATOR, PREY
@@ -69,16 +71,16 @@ def graze(
         w: World.
         row: Row of the prey.
     """
-    kind = 2 + agents.group[w, row] - rules.n_types
+    kind = np.uint64(2 + agents.group[w, row] - rules.n_types)
     cell = get_cell(agents, w, row)
-    patch = agents.patch_in_cell[w, cell]
+    patch = agents.patch_in_cell[w, np.uint64(cell)]
     if agents.carcass[w, row] or patch < 0:
         agents.reward[w, row] = rules.step_reward[kind]
         return
     agents.reward[w, row] = rules.meal_reward[kind]
     available, before = agents.grass_energy[w, patch], agents.energy[w, row]
     bite = min(available, rules.max_grass_bite[kind])
-    if rules.leave_small_bite and kind == 2:
+    if rules.leave_small_bite and kind == np.uint64(2):
         bite = min(bite, max(0.0, available - rules.max_grass_bite[3]))
     remaining = available - bite
     agents.grass_energy[w, patch] = remaining
@@ -93,7 +95,7 @@ def graze(
 
 @inline_always
 def prefetch_meal(agents: SavannaAgents, w: int, row: int) -> None:
-    """Start to load what `graze` reads of a prey's cell.
+    """Start to load what `graze` reads of a prey's cell, if there is grass.
 
     Args:
         agents: Cells of agents and grass.
@@ -102,10 +104,12 @@ def prefetch_meal(agents: SavannaAgents, w: int, row: int) -> None:
     """
     n_cells, n_planes = agents.size * agents.size, agents.visible_energy.shape[1]
     cell = get_cell(agents, w, row)
-    prefetch(agents.patch_in_cell, w * n_cells + cell)
-    prefetch(agents.first_in_cell, (w * 2 + PREY) * n_cells + cell)
-    prefetch(agents.visible_energy, (w * n_planes + PREY) * n_cells + cell)
-    prefetch(agents.visible_energy, (w * n_planes + codes.GRASS) * n_cells + cell)
+    patch = agents.patch_in_cell[w, cell]
+    if patch >= 0:
+        prefetch(agents.grass_energy, w * agents.grass_energy.shape[1] + patch)
+        prefetch(agents.first_in_cell, (w * 2 + PREY) * n_cells + cell)
+        prefetch(agents.visible_energy, (w * n_planes + PREY) * n_cells + cell)
+        prefetch(agents.visible_energy, (w * n_planes + codes.GRASS) * n_cells + cell)
 
 
 @inline_always

@@ -19,7 +19,7 @@ from kinfolk.worlds.savanna.state import EventBuffer, SavannaState
 from kinfolk.worlds.savanna.step import phases
 from kinfolk.worlds.savanna.step.births import NewbornValues
 from kinfolk.worlds.savanna.step.context import StepActions, StepPart, StepScratch
-from kinfolk.worlds.savanna.step.free_cells import SPARE_ENTRIES
+from kinfolk.worlds.savanna.step.free_cells import allocate_free_cells
 from kinfolk.worlds.threads import ThreadTeam
 
 # Below, handing out the parts would cost more than the threads gain.
@@ -62,15 +62,19 @@ class StepRunner:
         self._end: Callable[..., int] = phases.step_births_and_end
         n_cells, n_stamps = settings.grid_size**2, (settings.grid_size + 2) ** 2 + 1
         n_scratch = 1 if self._is_large else team.threads
+        n_parts, n_listed = (N_PARTS, settings.rows) if self._is_large else (0, 0)
         self._scratch = [
             StepScratch(
                 np.zeros(settings.rows, np.uint32),
                 np.zeros(n_stamps, np.uint8),
-                np.zeros(N_PARTS if self._is_large else 1, np.bool_),
+                np.zeros(n_listed, np.uint32),
+                np.zeros(n_parts, np.int64),
+                np.zeros(n_parts, np.int64),
+                np.zeros(n_parts or phases.WORLDS_PER_BLOCK, np.bool_),
             )
             for _ in range(n_scratch)
         ]
-        self._free_cells = [np.zeros(n_cells + SPARE_ENTRIES, np.int32) for _ in range(n_scratch)]
+        self._free_cells = [allocate_free_cells(n_cells) for _ in range(n_scratch)]
         self._state: SavannaState | None = None
         self._part_states: list[SavannaState] = []
 

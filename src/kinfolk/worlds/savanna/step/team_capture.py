@@ -181,6 +181,78 @@ def put_joiners_first(actions: Ints, first_row: int, near: RowIndices, n_near: i
 
 
 @inline_always
+def attack_prey(
+    agents: SavannaAgents,
+    rules: SavannaRules,
+    events: EventBuffer,
+    w: int,
+    actions: Ints,
+    prey: int,
+    helpers: RowIndices,
+) -> bool:
+    """Let the predators around a prey attack it, and return whether they caught it.
+
+    Args:
+        agents: Written for every capture and death.
+        rules: Rules of the batch.
+        events: Buffer, appended to.
+        w: World.
+        actions: `[W * N, heads]`, read with `join_choice`.
+        prey: Row of the prey.
+        helpers: `[N]`, scratch.
+    """
+    n_near = list_helpers(agents, rules, events, w, prey, helpers)
+    n_helpers = n_near
+    if rules.join_choice and n_near > 0 and not agents.carcass[w, prey]:
+        n_helpers = put_joiners_first(actions, w * agents.alive.shape[1], helpers, n_near)
+        agents.counters[w, codes.JOINS] += n_helpers
+    if n_helpers == 0:
+        return False
+    team, riders, total_energy = helpers[:n_helpers], helpers[n_helpers:n_near], 0.0
+    for row in team:
+        total_energy += agents.energy[w, row]
+    needed = agents.energy[w, prey] + rules.capture_margin
+    wins_tie = rules.tie_succeeds and total_energy + _TIE_TOLERANCE >= needed
+    if agents.carcass[w, prey] or total_energy > needed or wins_tie:
+        agents.counters[w, codes.FREE_RIDES] += len(riders)
+        share_prey(agents, rules, events, w, prey, team, riders, total_energy)
+        return True
+    apply_failed_capture(agents, rules, events, w, prey, team, total_energy)
+    return False
+
+
+@inline_always
+def prefetch_prey(
+    agents: SavannaAgents, w: int, rows: RowIndices, i: int, last: int, stamps: Bytes, listed: bool
+) -> None:
+    """Start to load what the prey that have their turn after `rows[i]` will read.
+
+    Args:
+        agents: Cells of agents and grass.
+        w: World.
+        rows: Rows of prey.
+        i: Entry whose turn it is.
+        last: End of the entries.
+        stamps: Cells in reach of predators.
+        listed: Whether all of them are in reach.
+    """
+    size = agents.size
+    if i + 2 * LOOKAHEAD < last and not listed:
+        row = rows[i + 2 * LOOKAHEAD]
+        x, y = agents.x[w, row], agents.y[w, row]
+        prefetch(stamps, (x + 1) * (size + 2) + y + 1)
+        prefetch(agents.patch_in_cell, w * size * size + x * size + y)
+    if i + LOOKAHEAD < last:
+        row = rows[i + LOOKAHEAD]
+        if not listed:
+            prefetch_meal(agents, w, row)
+            return
+        corner = w * 2 * size * size + (agents.x[w, row] - 1) * size + agents.y[w, row]
+        for line in range(3):
+            prefetch(agents.first_in_cell, corner + line * size)
+
+
+@inline_always
 def run_team_capture(
     agents: SavannaAgents,
     rules: SavannaRules,
@@ -194,6 +266,8 @@ def run_team_capture(
 ) -> None:
     """Let helpers attack each prey in turn; a prey that is not caught eats grass.
 
+    In a large world the safe prey have their turn first, in parts that list the hunted ones.
+
     Args:
         agents: Written for every capture, meal and death.
         rules: Rules of the batch.
@@ -205,43 +279,28 @@ def run_team_capture(
         hunted: Whether prey in reach of predators have their turn.
         safe: Whether the other prey have; they do not depend on each other.
     """
-    helpers, stamps = scratch.helpers, scratch.reach_stamps
-    stamp = stamps[stamps.shape[0] - 1]
-    first, last = get_slice(part, agents.n_alive[w, PREY])
-    for i in range(first, last):
-        prey = agents.alive_rows[w, PREY, i]
-        if rules.exceeds_cache and i + LOOKAHEAD < last:
-            ahead = agents.alive_rows[w, PREY, i + LOOKAHEAD]
-            x, y = agents.x[w, ahead], agents.y[w, ahead]
-            prefetch(stamps, (x + 1) * (rules.size + 2) + y + 1)
-            if hunted:
-                corner = (w * 2 + PREDATOR) * rules.size * rules.size + (x - 1) * rules.size + y
-                for line in range(3):
-                    prefetch(agents.first_in_cell, corner + line * rules.size)
-            if safe:
-                prefetch_meal(agents, w, ahead)
-        if not agents.alive[w, prey]:
-            continue
-        bordered_cell = (agents.x[w, prey] + 1) * (rules.size + 2) + agents.y[w, prey] + 1
-        in_reach = stamps[bordered_cell] == stamp
-        if not (hunted if in_reach else safe):
-            continue
-        n_near = 0
-        if in_reach:
-            n_near = list_helpers(agents, rules, events, w, prey, helpers)
-        n_helpers = n_near
-        if rules.join_choice and n_near > 0 and not agents.carcass[w, prey]:
-            n_helpers = put_joiners_first(actions, w * agents.alive.shape[1], helpers, n_near)
-            agents.counters[w, codes.JOINS] += n_helpers
-        team, riders, total_energy = helpers[:n_helpers], helpers[n_helpers:n_near], 0.0
-        for row in team:
-            total_energy += agents.energy[w, row]
-        needed = agents.energy[w, prey] + rules.capture_margin
-        wins_tie = rules.tie_succeeds and total_energy + _TIE_TOLERANCE >= needed
-        if n_helpers > 0 and (agents.carcass[w, prey] or total_energy > needed or wins_tie):
-            agents.counters[w, codes.FREE_RIDES] += len(riders)
-            share_prey(agents, rules, events, w, prey, team, riders, total_energy)
-            continue
-        if n_helpers > 0:
-            apply_failed_capture(agents, rules, events, w, prey, team, total_energy)
-        graze(agents, rules, events, w, prey)
+    stamps, listed = scratch.reach_stamps, hunted and not safe
+    stamp, rows = stamps[stamps.shape[0] - 1], agents.alive_rows[w, PREY]
+    for number in range(scratch.n_hunted.shape[0] if listed else 1):
+        n_listed, (first, last) = 0, get_slice(part, agents.n_alive[w, PREY])
+        if listed:
+            rows, first = scratch.hunted, scratch.first_hunted[number]
+            last = first + scratch.n_hunted[number]
+        for i in range(first, last):
+            prey = rows[np.uint64(i)]
+            if rules.exceeds_cache:
+                prefetch_prey(agents, w, rows, i, last, stamps, listed)
+            if not agents.alive[w, prey]:
+                continue
+            bordered_cell = (agents.x[w, prey] + 1) * (rules.size + 2) + agents.y[w, prey] + 1
+            if listed or stamps[np.uint64(bordered_cell)] == stamp:
+                if not hunted:
+                    scratch.hunted[first + n_listed] = prey
+                    n_listed += 1
+                    continue
+                if attack_prey(agents, rules, events, w, actions, prey, scratch.helpers):
+                    continue
+            graze(agents, rules, events, w, prey)
+        if not hunted:
+            scratch.first_hunted[part.number] = first
+            scratch.n_hunted[part.number] = n_listed
