@@ -1,5 +1,6 @@
 """Commands that are told to end: nothing stays behind, what is done is kept, one message is said."""
 
+import ctypes
 import os
 import re
 import shutil
@@ -13,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from kinfolk.cli.run_lifecycle import interrupt_on_signals
 from kinfolk.testing.inspection import children_of, wait_for_exit
 
 KINFOLK = [sys.executable, "-m", "kinfolk"]
@@ -159,3 +161,18 @@ def runs_policies(pid):
             return False
 
     return not starts_policies(pid) and any(map(starts_policies, children_of(pid)))
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
+def test_a_signal_within_a_callback_of_the_compiler_is_not_lost(number):
+    def interrupt():
+        os.kill(os.getpid(), number)
+        time.sleep(1)  # the handler raises here, and Python drops the exception of a callback
+
+    def wait():
+        ctypes.CFUNCTYPE(None)(interrupt)()
+        time.sleep(30)
+
+    with interrupt_on_signals() as received, pytest.raises(KeyboardInterrupt):
+        wait()
+    assert received.number == (None if number == signal.SIGINT else number)

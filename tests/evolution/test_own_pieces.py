@@ -6,7 +6,7 @@ import pickle
 import numpy as np
 import pytest
 
-from kinfolk.core.errors import ContractError, UnknownNameError
+from kinfolk.core.errors import ContractError, SettingsError, UnknownNameError
 from kinfolk.engines.processes import ProcessEngine
 from kinfolk.evolution import GeneratorPop, GeneticOptions, evaluate_members, evolve
 from kinfolk.nets import FeedforwardStaticNets, FunctionNets, ModuleNets, RecurrentStaticNets
@@ -200,6 +200,12 @@ def test_a_population_of_own_nets_is_saved_and_loaded_into_such_nets(tmp_path):
     pop.save(path)
     loaded = GeneratorPop.load(path, nets=FunctionNets(quadratic, 3, 4, 1, 1, key=2))
     assert np.array_equal(loaded.get_params(), pop.get_params())
+    with pytest.raises(SettingsError) as caught:
+        GeneratorPop.load(path)
+    assert str(caught.value) == (
+        f"{path} holds nets of your own, and a file holds no code: load it with "
+        "GeneratorPop.load(path, nets=...), nets of the same class and sizes."
+    )
 
 
 # Running normalisation of static nets.

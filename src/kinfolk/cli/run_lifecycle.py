@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 import signal
 import sys
@@ -22,6 +23,7 @@ from kinfolk.core.errors import UsageError
 
 _SIGNALS = {signal.SIGTERM: "Terminated.", signal.SIGHUP: "Hung up."}  # with their messages
 _SIGNAL_EXIT_CODE = 128  # what shells add to the number of a signal to make an exit code
+_RETRY_SECONDS = 0.05  # until an interrupt that was dropped is sent again
 
 S = TypeVar("S", bound=Any)
 
@@ -216,7 +218,9 @@ class ReceivedSignal:
 def interrupt_on_signals() -> Iterator[ReceivedSignal]:
     """Raise `KeyboardInterrupt` within the context when SIGTERM or SIGHUP is received.
 
-    Libraries clean up after it as after Ctrl-C. A signal that is ignored (`nohup`) stays ignored.
+    Libraries clean up after it as after Ctrl-C. A signal that is ignored (`nohup`) stays ignored. An
+    interrupt within a callback that C code calls, such as that of the compiler, is dropped by Python,
+    so it is sent again.
 
     Yields:
         An object that holds the signal once it was received.
@@ -231,9 +235,20 @@ def interrupt_on_signals() -> Iterator[ReceivedSignal]:
         received.number = signal.Signals(number)
         raise KeyboardInterrupt
 
+    def interrupt_again(dropped: sys.UnraisableHookArgs) -> None:
+        """Send a signal again whose interrupt was dropped; report other dropped exceptions."""
+        if dropped.exc_type is not KeyboardInterrupt:
+            report(dropped)
+            return
+        if received.number is not None:
+            signal.signal(received.number, end)
+        sent = received.number or signal.SIGINT
+        threading.Timer(_RETRY_SECONDS, os.kill, (os.getpid(), sent)).start()
+
     if threading.current_thread() is not threading.main_thread():
         yield received
         return
+    report, sys.unraisablehook = sys.unraisablehook, interrupt_again
     before = {number: signal.getsignal(number) for number in _SIGNALS}
     for number, handler in before.items():
         if handler is not signal.SIG_IGN:
@@ -241,5 +256,6 @@ def interrupt_on_signals() -> Iterator[ReceivedSignal]:
     try:
         yield received
     finally:
+        sys.unraisablehook = report
         for number, handler in before.items():
             signal.signal(number, handler or signal.SIG_DFL)

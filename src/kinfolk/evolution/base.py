@@ -292,6 +292,11 @@ class BasePop(ABC):
             message = f"{path} holds a {saved}: load it with {saved}.load."
             require(cls.__name__ == saved, message)
             if nets is None:
+                message = (
+                    f"{path} holds nets of your own, and a file holds no code: load it with "
+                    f"{saved}.load(path, nets=...), nets of the same class and sizes."
+                )
+                require(entry["nets"]["kind"] != BaseNets.kind, message)
                 saved_nets = {n[5:]: array for n, array in arrays.items() if n.startswith("nets/")}
                 nets = nets_from_config(entry["nets"], saved_nets)
             kind, config = nets.kind, entry["nets"]

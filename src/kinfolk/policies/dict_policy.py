@@ -215,6 +215,20 @@ class DictPolicy(BatchDictPolicy):
         spec: Groups, observation fields and action heads of the world.
     """
 
+    def step(self, observation: DictObservation, info: AgentInfo) -> Any:
+        """Return the action of one agent.
+
+        Args:
+            observation: `[*shape]` of each field of the agent's observation, by name.
+            info: Which agent it is.
+
+        Returns:
+            The index or the name of a choice (a number for a continuous head) where there is one
+            head, else a list with one for each head, or a table of them by the name of a head; heads
+            that are left out do nothing.
+        """
+        return super().step(observation, info)
+
     def _reset_rows(self, call: _Call, group: AgentGroup, rows: Any) -> None:
         """Call `reset` for one agent after the other."""
         for row in rows.tolist():
