@@ -169,7 +169,7 @@ SENTENCES = [
      "Savanna.grid_size 5 leaves 25 free cells, and 30 founders and 100 grass patches need 130."),
     (["replay-trace", "none.json.gz"], 2, "There is no file none.json.gz."),
     (["wrlds"], 2, "There is no command 'wrlds'. Did you mean 'worlds'?"),
-    (["worlds", "--jsn"], 2, "No such option: --jsn"),
+    (["worlds", "--jsn"], 2, "kinfolk worlds has no option --jsn. Did you mean: kinfolk worlds --json"),
 ]  # fmt: skip
 
 
