@@ -6,6 +6,7 @@ Pages of the repository's root (CONTRIBUTING.md and so on) are pages of the site
 
 import re
 import sys
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ from field_docs import describe_fields  # noqa: E402, it lies there
 project = "kinfolk"
 author = "The kinfolk authors"
 copyright = author
-version = release = "0.1.0"
+version = release = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
 
 extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx.ext.viewcode"]
 source_suffix = {".md": "markdown"}

@@ -97,3 +97,22 @@ def test_a_student_comes_to_agree_with_its_teacher(tmp_path):
     _, (agreement, slots, trainable) = execute("student_and_teacher", tmp_path, question)
     assert agreement[-1] > agreement[0] + 0.1
     assert (slots, trainable) == ([1], False)
+
+
+@pytest.mark.more
+def test_a_family_is_read_from_the_tree_of_a_stored_episode(tmp_path):
+    question = "[len(family), len(rows), len(family.founders()), lineage.max_depth(family)]"
+    notebook, (members, rows, founders, depth) = execute("read_a_lineage", tmp_path, question)
+    assert members == rows > founders == 20
+    assert depth > 1
+    assert len(shown(notebook, "image/png")) == 1
+
+
+@pytest.mark.more
+def test_a_competition_names_the_submission_that_fails_and_writes_its_page(tmp_path):
+    question = "[s.name for s in result.standings if s.failures]"
+    notebook, failed = execute("run_a_competition", tmp_path, question)
+    assert failed == ["broken"]
+    text = printed(notebook)
+    assert "broken.py:12 in act_async: self.actions[0, 99] = 1" in text
+    assert "tournament.html " in text

@@ -22,6 +22,13 @@ LINK = re.compile(r"\]\(([^)\s]+)\)")
 NOWHERE = "http://127.0.0.1:9"  # nothing listens there
 
 
+def reads_site(test):
+    """Mark a test of the built site; whichever comes first builds it."""
+    for mark in (pytest.mark.more, pytest.mark.train, pytest.mark.timeout(1800)):
+        test = mark(test)
+    return pytest.mark.xdist_group("site")(test)
+
+
 def relative(path):
     return path.relative_to(ROOT).as_posix()
 
@@ -105,9 +112,7 @@ def test_the_reference_has_every_public_name_and_each_has_a_docstring():
     assert undocumented == []
 
 
-@pytest.mark.more
-@pytest.mark.train
-@pytest.mark.xdist_group("site")
+@reads_site
 def test_the_built_reference_has_an_entry_with_text_for_every_name(site):
     text = "".join(path.read_text() for path in site.glob("reference/python/*.html"))
     for path in reference()[0]:
@@ -131,10 +136,7 @@ def site(tmp_path_factory):
     return folder / "html"
 
 
-@pytest.mark.more
-@pytest.mark.train
-@pytest.mark.timeout(900)
-@pytest.mark.xdist_group("site")
+@reads_site
 def test_the_site_builds_without_network_or_warnings_and_its_links_lead_somewhere(site):
     texts = {path: path.read_text() for path in site.rglob("*.html")}
     assert len(texts) >= len(list(DOCS.rglob("*.md")))
@@ -151,9 +153,7 @@ def test_the_site_builds_without_network_or_warnings_and_its_links_lead_somewher
     assert dead == []
 
 
-@pytest.mark.more
-@pytest.mark.train
-@pytest.mark.xdist_group("site")
+@reads_site
 def test_pages_of_the_site_load_nothing_from_elsewhere(site):
     for page in site.rglob("*.html"):
         loaded = re.findall(r'<(?:script|img|iframe)[^>]*\bsrc="([^"]*)"', page.read_text())

@@ -152,7 +152,8 @@ SENTENCES = [
      "The engine local runs on this machine and takes no address; ray does."),
     (["eval", "--isolate", "slot", "--slot", "a=class:no_such.Policy"], 2,
      "'no_such.Policy' cannot be imported: there is no module no_such."),
-    (["compare", "kin://noop"], 2, "Compare.policies needs at least 2 entries; it has 1."),
+    (["compare", "kin://noop"], 2, "Compare.policies needs at least 2 entries; it has 1. For example: kinfolk "
+     "compare kin://smart kin://random --world cogsguard --episodes 20"),
     (["eval", "--config", "none.toml"], 2, "There is no file none.toml."),
     (["eval", "--resume", "runs/none"], 2, "There is no run runs/none. Known: none."),
     (["eval", "--resume", "runs/none", "--episodes", "9"], 2,
@@ -169,7 +170,7 @@ SENTENCES = [
      "Savanna.grid_size 5 leaves 25 free cells, and 30 founders and 100 grass patches need 130."),
     (["replay-trace", "none.json.gz"], 2, "There is no file none.json.gz."),
     (["wrlds"], 2, "There is no command 'wrlds'. Did you mean 'worlds'?"),
-    (["worlds", "--jsn"], 2, "No such option: --jsn"),
+    (["worlds", "--jsn"], 2, "kinfolk worlds has no option --jsn. Did you mean: kinfolk worlds --json"),
 ]  # fmt: skip
 
 
@@ -185,7 +186,7 @@ def test_wrong_use_gets_a_sentence_and_leaves_nothing(
     assert said.out == ""
     # A machine on which nothing was compiled yet may say so first.
     heard = said.err.removeprefix("Compiling kernels, once; this takes some seconds.\n")
-    open_ended = sentence.endswith(("?", "--jsn")) or "No world" in sentence
+    open_ended = sentence.endswith("?") or "No world" in sentence
     # A list of what is known may grow; everything else is compared to the last letter.
     assert heard.startswith(sentence) if open_ended else heard == f"{sentence}\n"
     assert list(tmp_path.iterdir()) == [], "nothing was written"

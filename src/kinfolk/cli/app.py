@@ -41,7 +41,7 @@ from kinfolk.cli.commands.view import view
 from kinfolk.cli.compile import compile_command
 from kinfolk.cli.examples import add_examples, format_first_steps
 from kinfolk.cli.flags import settings_command
-from kinfolk.cli.hints import explain_usage, find_command
+from kinfolk.cli.hints import add_example, explain_usage, find_command
 from kinfolk.cli.new import new
 from kinfolk.cli.output import set_quiet
 from kinfolk.cli.run_lifecycle import ReceivedSignal, interrupt_on_signals
@@ -157,9 +157,9 @@ def _explain(error: BaseException, words: list[str]) -> tuple[str, int]:
         error: The error that ended the command.
         words: Command-line arguments, without global options.
     """
-    if isinstance(error, KinfolkError):
-        return str(error), error.exit_code
     root = typer.main.get_command(app)
+    if isinstance(error, KinfolkError):
+        return add_example(find_command(root, words)[0], str(error)), error.exit_code
     if isinstance(error, TyperException):
         return explain_usage(root, words, error.format_message()), 2
     if isinstance(error, ModuleNotFoundError) and error.name and get_install_command(error.name):

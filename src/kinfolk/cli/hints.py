@@ -10,9 +10,16 @@ from typing import Any
 
 import typer
 
+from kinfolk.cli.examples import EXAMPLES
+from kinfolk.cli.mistakes import DEVICE_OPTIONS, suggest_commands, suggest_options
 from kinfolk.core.errors import UsageError, format_suggestion
 
 _EXTRA = re.compile(r"^Got unexpected extra argument(?:\(s\)|s)? \((.*)\)$")
+_UNKNOWN_OPTION = re.compile(r"^No such option: (\S+)")
+# A missing argument, an option without a value, too few policies.
+_MISSING = re.compile(
+    r"Missing argument|Option '(?P<option>[^']+)' requires|\w+\.policies (needs|is missing)"
+)
 _TASK = re.compile(r"[A-Za-z][\w/]*-v\d+$")  # how Gymnasium names its tasks
 _URI = re.compile(r"(kin://|metta://|class:|run:|file:).")
 
@@ -49,12 +56,62 @@ def explain_usage(root: Any, words: Sequence[str], message: str) -> str:
     if hasattr(command, "commands") and path:
         return _explain_group(full_name, command.commands, rest, message)
     if hasattr(command, "commands"):
-        if not message.startswith("No such command"):
-            return message
-        name = next(word for word in rest if not word.startswith("-"))
-        return f"There is no command '{name}'.{format_suggestion(name, command.commands)}"
-    extra = _EXTRA.match(message)
-    return _explain_extra(full_name, command, rest, extra[1].split(" ")) if extra else message
+        return _explain_root(command.commands, rest, message)
+    extra, unknown = _EXTRA.match(message), _UNKNOWN_OPTION.match(message)
+    if extra:
+        return _explain_extra(full_name, command, rest, extra[1].split(" "))
+    if unknown:
+        return _explain_option(path, command, rest, unknown[1])
+    return add_example(path, message)
+
+
+def add_example(path: Sequence[str], message: str) -> str:
+    """Return an error message with the example of its command, if that shows what is missing.
+
+    Args:
+        path: Words of the command.
+        message: An error message.
+    """
+    example = EXAMPLES.get(" ".join(path), "")
+    missing = _MISSING.match(message)
+    is_shown = missing is not None and (missing["option"] or "") in example
+    return f"{message} For example: {example}" if example and is_shown else message
+
+
+def _explain_root(commands: dict[str, Any], rest: list[str], message: str) -> str:
+    """Return the error message for a line whose first word is no command.
+
+    Args:
+        commands: All click commands, by name.
+        rest: Words of the line.
+        message: Error message of click.
+    """
+    if message.startswith("No such option") and "--world" in rest:
+        line = shlex.join(["kinfolk", "eval", *rest])
+        return f"A command comes first, such as play, eval or train. Did you mean: {line}"
+    if not message.startswith("No such command"):
+        return message
+    words = rest[next(i for i, word in enumerate(rest) if not word.startswith("-")) :]
+    meant = suggest_commands(words)
+    hint = f" Did you mean: {meant}" if meant else format_suggestion(words[0], commands)
+    return f"There is no command '{words[0]}'.{hint}"
+
+
+def _explain_option(path: list[str], command: Any, rest: list[str], option: str) -> str:
+    """Return the error message for an option that a command does not have.
+
+    Args:
+        path: Words of the command.
+        command: Click command.
+        rest: Arguments behind its name.
+        option: The unknown option.
+    """
+    name = " ".join(["kinfolk", *path])
+    problem = f"{name} has no option {option}."
+    if option in DEVICE_OPTIONS:
+        return f"{problem} Policies play and learn on the CPU; --jobs N uses several cores."
+    meant = suggest_options(path, rest, option, _list_options(command))
+    return f"{problem} Did you mean: {meant}" if meant else f"{problem} Its options: {name} --help"
 
 
 def _explain_group(name: str, commands: dict[str, Any], rest: list[str], message: str) -> str:
@@ -69,7 +126,13 @@ def _explain_group(name: str, commands: dict[str, Any], rest: list[str], message
     if rest and not rest[0].startswith("-"):
         if not message.startswith("No such command"):
             return message
-        return f"There is no command '{name} {rest[0]}'.{format_suggestion(rest[0], commands)}"
+        if (Path(rest[0]) / "settings.json").exists():  # `export RUN`
+            line = shlex.join([*name.split(), "FORMAT", *rest])
+            return f"{name} takes a format before the run: {line}. Formats: {', '.join(commands)}."
+        known = format_suggestion(rest[0], commands)
+        if name == "kinfolk new" and "Did you mean" not in known:  # `new wanderer`
+            known = f" Did you mean: {shlex.join([*name.split(), next(iter(commands)), *rest])}"
+        return f"There is no command '{name} {rest[0]}'.{known}"
     options = {word.partition("=")[0] for word in rest if word.startswith("-")}
     fitting = [inner for inner, command in commands.items() if options <= _list_options(command)]
     meant = ", or ".join(shlex.join([*name.split(), inner, *rest]) for inner in fitting)
