@@ -285,7 +285,7 @@ def try_reproduce(
 def prefetch_birth(
     state: SavannaState, rules: SavannaRules, w: int, species: int, row: int
 ) -> None:
-    """Start to load the cells around an agent that is about to reproduce.
+    """Start to load the fields of an agent that is about to reproduce, and the cells around it.
 
     Args:
         state: Reads energies and positions.
@@ -305,6 +305,13 @@ def prefetch_birth(
             prefetch(state.first_in_cell, lists + cell)
             prefetch(state.first_in_cell, lists + size * size + cell)
             prefetch(state.visible_energy, shown + cell)
+        batch_row = w * state.uid.shape[1] + np.int64(row)
+        prefetch(state.uid, batch_row)
+        prefetch(state.age, batch_row)
+        prefetch(state.last_birth_tick, batch_row)
+        prefetch(state.reward, batch_row)
+        prefetch(state.next_in_cell, batch_row)
+        prefetch(state.parent_rows, 2 * batch_row)
 
 
 @inline_always
