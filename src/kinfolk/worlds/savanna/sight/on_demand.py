@@ -25,14 +25,13 @@ from kinfolk.worlds.savanna.sight.words import (
     write_window,
 )
 from kinfolk.worlds.savanna.spec import ObservationTables
-from kinfolk.worlds.savanna.state import Links, Plane
+from kinfolk.worlds.savanna.state import Links, Plane, SavannaState
 from kinfolk.worlds.savanna.step.context import LOOKAHEAD
+from kinfolk.worlds.threads import ThreadTeam
 
-SPARE_ROWS = 2  # that `list_rows_by_cell` may write behind its result
 
-
-@inline_always
-def list_shared_cells(
+@allocation_free_kernel
+def list_rows_of_lists(
     first_in_cell: Links, next_in_cell: Links, alive: Bools, w: int, out: Ints
 ) -> int:
     """List the batch rows of the living of a world, of whom several can be on one cell.
@@ -60,38 +59,80 @@ def list_shared_cells(
 
 
 @allocation_free_kernel
-def list_rows_by_cell(
-    first_in_cell: Links, next_in_cell: Links, alive: Bools, w: int, n_alive: int, out: Ints
-) -> int:
-    """List the batch rows of the living of a world in the order of their cells.
-
-    Nearly always there is at most one agent of a species on a cell, and they all live. Then the
-    lists of cells need not be followed, and a cell costs two stores without a branch.
+def count_lists(first_in_cell: Links, w: int, first: int, last: int) -> int:
+    """Return how many lists of agents there are on the cells from `first` to `last`.
 
     Args:
         first_in_cell: `[W, 2, cells]`, first row on each cell, -1 if none.
-        next_in_cell: `[W, N]`, the next row on the same cell.
-        alive: `[W, N]`.
         w: World.
-        n_alive: How many live.
-        out: `[n_alive + SPARE_ROWS]`, written.
+        first: First cell.
+        last: End of the range, exclusive.
+    """
+    predators, prey, count = first_in_cell[w, PREDATOR], first_in_cell[w, PREY], 0
+    for cell in range(first, last):
+        count += np.int64(predators[np.uint64(cell)] >= 0) + np.int64(prey[np.uint64(cell)] >= 0)
+    return count
+
+
+@allocation_free_kernel
+def list_first_rows(
+    first_in_cell: Links, w: int, offset: int, first: int, last: int, start: int, out: Ints
+) -> int:
+    """List the first row of each list of agents, in the order of cells, without a branch for it.
+
+    Args:
+        first_in_cell: `[W, 2, cells]`, first row on each cell, -1 if none.
+        w: World.
+        offset: Batch row of the first row of the world.
+        first: First cell.
+        last: End of the range, exclusive.
+        start: First entry of `out` to write; all from there on are written.
+        out: Batch rows, written.
 
     Returns:
-        How many they are.
+        End of the entries written.
     """
-    count, offset = 0, w * alive.shape[1]
+    count, end = start, out.shape[0]
     predators, prey = first_in_cell[w, PREDATOR], first_in_cell[w, PREY]
-    for cell in range(first_in_cell.shape[2]):
-        hunter, grazer = np.int64(predators[cell]), np.int64(prey[cell])
-        out[np.uint64(count)] = offset + hunter
-        count += 1 if hunter >= 0 else 0
-        out[np.uint64(count)] = offset + grazer
-        count += 1 if grazer >= 0 else 0
-        if count > n_alive:
+    for cell in range(first, last):
+        hunter, grazer = np.int64(predators[np.uint64(cell)]), np.int64(prey[np.uint64(cell)])
+        if count == end:
             break
-    if count == n_alive:
-        return count
-    return list_shared_cells(first_in_cell, next_in_cell, alive, w, out)
+        out[np.uint64(count)] = offset + hunter
+        count += np.int64(hunter >= 0)
+        if count == end:
+            break
+        out[np.uint64(count)] = offset + grazer
+        count += np.int64(grazer >= 0)
+    return count
+
+
+def list_rows_by_cell(state: SavannaState, w: int, team: ThreadTeam) -> Ints:
+    """Return the batch rows of the living of a world in the order of their cells.
+
+    Nearly always there is at most one agent of a species on a cell: then there are as many lists as
+    agents, and the lists need not be followed.
+
+    Args:
+        state: State of the batch.
+        w: World.
+        team: Threads that share the cells.
+    """
+    lists, offset = state.first_in_cell, w * state.uid.shape[1]
+    n_cells, n_alive = lists.shape[2], int(state.n_alive[w].sum())
+    rows = np.empty(n_alive, dtype=np.int64)
+    counts, starts = [n_alive], [0]
+    if team.threads > 1:
+        counts = team.run(n_cells, lambda first, last, _: count_lists(lists, w, first, last))
+        starts = [sum(counts[:thread]) for thread in range(len(counts))]
+
+    def list_part(first: int, last: int, thread: int) -> int:
+        end = min(starts[thread] + counts[thread], n_alive)
+        return list_first_rows(lists, w, offset, first, last, starts[thread], rows[:end])
+
+    if sum(counts) != n_alive or team.run(n_cells, list_part)[-1] != n_alive:
+        list_rows_of_lists(lists, state.next_in_cell, state.alive, w, rows)
+    return rows
 
 
 @inline_always
