@@ -11,6 +11,7 @@ from kinfolk.core.arrays import Bools, Ints
 from kinfolk.core.jit import allocation_free_kernel, inline_always, prefetch
 from kinfolk.worlds.savanna import spec
 from kinfolk.worlds.savanna.codes import GRASS, PREDATOR, PREY
+from kinfolk.worlds.savanna.sight.copying import copy_square
 from kinfolk.worlds.savanna.sight.planes import (
     VisibleArrays,
     Words,
@@ -18,15 +19,10 @@ from kinfolk.worlds.savanna.sight.planes import (
     find_center,
     write_agent_planes,
 )
-from kinfolk.worlds.savanna.sight.words import (
-    mask_window,
-    prefetch_window,
-    quantize_energy,
-    write_window,
-)
+from kinfolk.worlds.savanna.sight.words import mask_window, quantize_energy
 from kinfolk.worlds.savanna.spec import ObservationTables
 from kinfolk.worlds.savanna.state import Links, Plane, SavannaState
-from kinfolk.worlds.savanna.step.context import LOOKAHEAD
+from kinfolk.worlds.savanna.step.context import LOOKAHEAD, StepPart, get_slice
 from kinfolk.worlds.threads import ThreadTeam
 
 
@@ -70,7 +66,8 @@ def count_lists(first_in_cell: Links, w: int, first: int, last: int) -> int:
     """
     predators, prey, count = first_in_cell[w, PREDATOR], first_in_cell[w, PREY], 0
     for cell in range(first, last):
-        count += np.int64(predators[np.uint64(cell)] >= 0) + np.int64(prey[np.uint64(cell)] >= 0)
+        count += 1 if predators[np.uint64(cell)] >= 0 else 0
+        count += 1 if prey[np.uint64(cell)] >= 0 else 0
     return count
 
 
@@ -99,11 +96,11 @@ def list_first_rows(
         if count == end:
             break
         out[np.uint64(count)] = offset + hunter
-        count += np.int64(hunter >= 0)
+        count += 1 if hunter >= 0 else 0
         if count == end:
             break
         out[np.uint64(count)] = offset + grazer
-        count += np.int64(grazer >= 0)
+        count += 1 if grazer >= 0 else 0
     return count
 
 
@@ -179,12 +176,88 @@ def write_single_window(
 
 
 @inline_always
-def prefetch_agent(visible: VisibleArrays, batch_row: int) -> None:
-    """Start to load what the window of an agent needs to know of it."""
-    prefetch(visible.uid, batch_row)
-    prefetch(visible.group, batch_row)
-    prefetch(visible.x, batch_row)
-    prefetch(visible.y, batch_row)
+def find_place(visible: VisibleArrays, tables: ObservationTables, w: int, row: int) -> int:
+    """Return twice the index of the middle of a window in `work_words`, plus the species.
+
+    Args:
+        visible: Reads positions and groups.
+        tables: Layout of the padded grid.
+        w: World.
+        row: Row of the agent.
+    """
+    species = PREDATOR if visible.group[w, row] < tables.n_types else PREY
+    x, y = find_center(visible, tables, w, species, row)
+    wide = tables.size + 2 * tables.border
+    return 2 * ((x + tables.border) * wide + y + tables.border) + species
+
+
+@allocation_free_kernel
+def find_places(visible: VisibleArrays, tables: ObservationTables, w: int, part: StepPart) -> None:
+    """Write the places of a part of the agents into `work_places`, which is -1 elsewhere.
+
+    Windows are asked for in any order. From their places they are written with one jump through the
+    memory of a large world, instead of one for each field of their agents.
+
+    Args:
+        visible: Arrays of the state, read.
+        tables: Writes `work_places`.
+        w: World.
+        part: Which agents.
+    """
+    places = tables.work_places
+    for species in range(2):
+        first, last = get_slice(part, visible.n_alive[w, species])
+        for i in range(first, last):
+            row = visible.alive_rows[w, species, i]
+            places[row] = find_place(visible, tables, w, row)
+    if part.number == 0 and not tables.zero_view:
+        for i in range(visible.n_ended[w]):
+            row = visible.ended_rows[w, i]
+            places[row] = find_place(visible, tables, w, row)
+
+
+@inline_always
+def prefetch_place(tables: ObservationTables, place: int) -> None:
+    """Start to load the words of a window, which is written soon."""
+    wide, reach = tables.size + 2 * tables.border, tables.radius[place & 1]
+    corner = (place >> 1) - reach * (wide + 1)
+    for i in range(2 * reach + 1):
+        prefetch(tables.work_words, corner + i * wide)
+        prefetch(tables.work_words, corner + i * wide + 2 * reach)
+
+
+@allocation_free_kernel
+def observe_placed_rows(
+    tables: ObservationTables, rows: Ints, words: Words, first: int, last: int
+) -> None:
+    """Write the compact windows of `rows[first:last]` of the only world, after `find_places`.
+
+    Args:
+        tables: Places, words of the world, windows and visibility patterns.
+        rows: Batch rows.
+        words: `[rows, row_words]`, written.
+        first: First entry of `rows`.
+        last: End of the range, exclusive.
+    """
+    places, work = tables.work_places, tables.work_words[0]
+    wide = tables.size + 2 * tables.border
+    for i in range(first, last):
+        if tables.exceeds_cache:
+            if i + 2 * LOOKAHEAD < last:
+                prefetch(places, rows[i + 2 * LOOKAHEAD])
+            if i + LOOKAHEAD < last:
+                prefetch_place(tables, np.int64(places[rows[i + LOOKAHEAD]]))
+        place, n_words = np.int64(places[rows[i]]), 0
+        if place >= 0:
+            species, middle = place & 1, place >> 1
+            reach = tables.radius[species]
+            side = 2 * reach + 1
+            copy_square(work, middle - reach * (wide + 1), wide, words[i], 0, side)
+            if not tables.all_open:
+                x, y = middle // wide - tables.border, middle % wide - tables.border
+                mask_window(tables, species, x, y, words[i], side * side)
+            n_words = side * side
+        clear_row(words, i, n_words)
 
 
 @allocation_free_kernel
@@ -195,7 +268,6 @@ def observe_word_rows(
     words: Words,
     first: int,
     last: int,
-    has_grid: bool,
 ) -> None:
     """Write the compact windows of `rows[first:last]`; those of empty rows are zero.
 
@@ -206,25 +278,14 @@ def observe_word_rows(
         words: `[rows, row_words]`, written.
         first: First entry of `rows`.
         last: End of the range, exclusive.
-        has_grid: Whether `tables.work_words` holds the words of the only world.
     """
-    n_rows, work = visible.uid.shape[1], tables.work_words[0]
+    n_rows = visible.uid.shape[1]
     for i in range(first, last):
-        w, row, n_words = 0, rows[i], 0
-        if not has_grid:
-            w, row = row // n_rows, row % n_rows
-        elif tables.exceeds_cache:
-            if i + 2 * LOOKAHEAD < last:
-                prefetch_agent(visible, rows[i + 2 * LOOKAHEAD])
-            if i + LOOKAHEAD < last:
-                prefetch_window(visible, tables, w, rows[i + LOOKAHEAD], work)
+        w, row, n_words = rows[i] // n_rows, rows[i] % n_rows, 0
         if visible.uid[w, row] >= 0 and not (tables.zero_view and visible.terminated[w, row]):
             k = PREDATOR if visible.group[w, row] < tables.n_types else PREY
             x, y = find_center(visible, tables, w, k, row)
-            if has_grid:
-                n_words = write_window(tables, k, x, y, work, words, i)
-            else:
-                n_words = write_single_window(visible, tables, w, k, x, y, words[i])
+            n_words = write_single_window(visible, tables, w, k, x, y, words[i])
         clear_row(words, i, n_words)
 
 
