@@ -60,7 +60,7 @@ class ObservationTables(NamedTuple):
     visible_bits: npt.NDArray[np.uint32]  # the same as masks of a cell's word; compact only
     empty_words: npt.NDArray[np.uint32]  # [(size + 2 border)**2] words of an empty world
     work_words: npt.NDArray[np.uint32]  # [threads, (size + 2 border)**2] scratch
-    work_places: npt.NDArray[np.int32]  # [rows or 0] scratch of `on_demand.find_places`
+    work_places: npt.NDArray[np.int32]  # [rows or 0] scratch, see `on_demand.prepare_windows`
     masks_hidden_cells: bool
     has_visibility_channel: bool
     draw_border: bool  # cells outside the grid are walls

@@ -19,7 +19,7 @@ from kinfolk.worlds.savanna.sight.planes import (
     find_center,
     write_agent_planes,
 )
-from kinfolk.worlds.savanna.sight.words import mask_window, quantize_energy
+from kinfolk.worlds.savanna.sight.words import mask_window, quantize_energy, write_lines
 from kinfolk.worlds.savanna.spec import ObservationTables
 from kinfolk.worlds.savanna.state import Links, Plane, SavannaState
 from kinfolk.worlds.savanna.step.context import LOOKAHEAD, StepPart, get_slice
@@ -192,19 +192,22 @@ def find_place(visible: VisibleArrays, tables: ObservationTables, w: int, row: i
 
 
 @allocation_free_kernel
-def find_places(visible: VisibleArrays, tables: ObservationTables, w: int, part: StepPart) -> None:
-    """Write the places of a part of the agents into `work_places`, which is -1 elsewhere.
+def prepare_windows(
+    visible: VisibleArrays, tables: ObservationTables, w: int, part: StepPart
+) -> None:
+    """Write words of cells, and the places of agents into `work_places`, which is -1 elsewhere.
 
     Windows are asked for in any order. From their places they are written with one jump through the
     memory of a large world, instead of one for each field of their agents.
 
     Args:
         visible: Arrays of the state, read.
-        tables: Writes `work_places`.
+        tables: Writes `work_words` and `work_places`.
         w: World.
-        part: Which agents.
+        part: Which lines of the grid, and which agents.
     """
-    places = tables.work_places
+    places, lines = tables.work_places, get_slice(part, tables.size)
+    write_lines(visible, tables, w, tables.work_words[0], lines[0], lines[1])
     for species in range(2):
         first, last = get_slice(part, visible.n_alive[w, species])
         for i in range(first, last):
@@ -230,7 +233,7 @@ def prefetch_place(tables: ObservationTables, place: int) -> None:
 def observe_placed_rows(
     tables: ObservationTables, rows: Ints, words: Words, first: int, last: int
 ) -> None:
-    """Write the compact windows of `rows[first:last]` of the only world, after `find_places`.
+    """Write the compact windows of `rows[first:last]` of the only world, after `prepare_windows`.
 
     Args:
         tables: Places, words of the world, windows and visibility patterns.
@@ -246,8 +249,8 @@ def observe_placed_rows(
             if i + 2 * LOOKAHEAD < last:
                 prefetch(places, rows[i + 2 * LOOKAHEAD])
             if i + LOOKAHEAD < last:
-                prefetch_place(tables, np.int64(places[rows[i + LOOKAHEAD]]))
-        place, n_words = np.int64(places[rows[i]]), 0
+                prefetch_place(tables, int(places[rows[i + LOOKAHEAD]]))
+        place, n_words = int(places[rows[i]]), 0
         if place >= 0:
             species, middle = place & 1, place >> 1
             reach = tables.radius[species]
