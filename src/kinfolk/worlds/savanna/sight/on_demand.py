@@ -176,7 +176,7 @@ def write_single_window(
 
 
 @inline_always
-def find_place(visible: VisibleArrays, tables: ObservationTables, w: int, row: int) -> int:
+def find_location(visible: VisibleArrays, tables: ObservationTables, w: int, row: int) -> int:
     """Return twice the index of the middle of a window in `work_words`, plus the species.
 
     Args:
@@ -195,42 +195,42 @@ def find_place(visible: VisibleArrays, tables: ObservationTables, w: int, row: i
 def prepare_windows(
     visible: VisibleArrays, tables: ObservationTables, w: int, part: StepPart
 ) -> None:
-    """Write words of cells, and the places of agents into `work_places`, which is -1 elsewhere.
+    """Write words of cells, and the locations of agents into `work_locations`, which is -1 elsewhere.
 
-    Windows are asked for in any order. From their places they are written with one jump through the
+    Windows are asked for in any order. From their locations they are written with one jump through the
     memory of a large world, instead of one for each field of their agents.
 
     Args:
         visible: Arrays of the state, read.
-        tables: Writes `work_words` and `work_places`.
+        tables: Writes `work_words` and `work_locations`.
         w: World.
         part: Which lines of the grid, and which agents.
     """
-    places, lines = tables.work_places, get_slice(part, tables.size)
+    locations, lines = tables.work_locations, get_slice(part, tables.size)
     write_lines(visible, tables, w, tables.work_words[0], lines[0], lines[1])
     for species in range(2):
         first, last = get_slice(part, visible.n_alive[w, species])
         for i in range(first, last):
             row = visible.alive_rows[w, species, i]
-            places[row] = find_place(visible, tables, w, row)
+            locations[row] = find_location(visible, tables, w, row)
     if part.number == 0 and not tables.zero_view:
         for i in range(visible.n_ended[w]):
             row = visible.ended_rows[w, i]
-            places[row] = find_place(visible, tables, w, row)
+            locations[row] = find_location(visible, tables, w, row)
 
 
 @inline_always
-def prefetch_place(tables: ObservationTables, place: int) -> None:
+def prefetch_location(tables: ObservationTables, location: int) -> None:
     """Start to load the words of a window, which is written soon."""
-    wide, reach = tables.size + 2 * tables.border, tables.radius[place & 1]
-    corner = (place >> 1) - reach * (wide + 1)
+    wide, reach = tables.size + 2 * tables.border, tables.radius[location & 1]
+    corner = (location >> 1) - reach * (wide + 1)
     for i in range(2 * reach + 1):
         prefetch(tables.work_words, corner + i * wide)
         prefetch(tables.work_words, corner + i * wide + 2 * reach)
 
 
 @allocation_free_kernel
-def observe_placed_rows(
+def observe_located_rows(
     tables: ObservationTables, rows: Ints, words: Words, first: int, last: int
 ) -> None:
     """Write the compact windows of `rows[first:last]` of the only world, after `prepare_windows`.
@@ -242,17 +242,17 @@ def observe_placed_rows(
         first: First entry of `rows`.
         last: End of the range, exclusive.
     """
-    places, work = tables.work_places, tables.work_words[0]
+    locations, work = tables.work_locations, tables.work_words[0]
     wide = tables.size + 2 * tables.border
     for i in range(first, last):
         if tables.exceeds_cache:
             if i + 2 * LOOKAHEAD < last:
-                prefetch(places, rows[i + 2 * LOOKAHEAD])
+                prefetch(locations, rows[i + 2 * LOOKAHEAD])
             if i + LOOKAHEAD < last:
-                prefetch_place(tables, int(places[rows[i + LOOKAHEAD]]))
-        place, n_words = int(places[rows[i]]), 0
-        if place >= 0:
-            species, middle = place & 1, place >> 1
+                prefetch_location(tables, int(locations[rows[i + LOOKAHEAD]]))
+        location, n_words = int(locations[rows[i]]), 0
+        if location >= 0:
+            species, middle = location & 1, location >> 1
             reach = tables.radius[species]
             side = 2 * reach + 1
             copy_square(work, middle - reach * (wide + 1), wide, words[i], 0, side)

@@ -171,7 +171,7 @@ class WindowWriter:
         visible, tables = self._visible, self._tables
         uses_grid = tables.dense and len(visible.uid) == 1 and not self._is_float
         if uses_grid and not self._has_grid:
-            tables.work_places.fill(-1)
+            tables.work_locations.fill(-1)
             self._run_parts(lambda part: on_demand.prepare_windows(visible, tables, 0, part), 0)
             self._has_grid = True
 
@@ -182,7 +182,7 @@ class WindowWriter:
                     visible, tables, batch_rows, buffer, floats, first, last
                 )
             elif uses_grid:
-                on_demand.observe_placed_rows(tables, batch_rows, buffer, first, last)
+                on_demand.observe_located_rows(tables, batch_rows, buffer, first, last)
             else:
                 on_demand.observe_word_rows(visible, tables, batch_rows, buffer, first, last)
 
