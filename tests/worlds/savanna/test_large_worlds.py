@@ -90,9 +90,10 @@ def test_windows_on_demand_are_those_of_all_agents(rules, n_worlds):
     assert np.array_equal(asked, everybody[rows[:40]])
 
 
+@pytest.mark.parametrize("threads", [1, 2, 3])
 @pytest.mark.parametrize("rules", [LIVELY, BITING], ids=["teams", "bites"])
-def test_rows_by_cell_are_all_living_agents_in_the_order_of_the_grid(rules):
-    world = SavannaWorld(validate_settings(Savanna, rules), 2)
+def test_rows_by_cell_are_all_living_agents_in_the_order_of_the_grid(rules, threads):
+    world = SavannaWorld(validate_settings(Savanna, rules), 2, threads)
     world.reset(np.arange(2))
     rng, s = np.random.default_rng(2), world._arrays
     for _ in range(15):
@@ -102,6 +103,21 @@ def test_rows_by_cell_are_all_living_agents_in_the_order_of_the_grid(rules):
         cells = (s.x * world.settings.grid_size + s.y).reshape(-1)[rows]
         places = list(zip((rows // world.spec.rows).tolist(), cells.tolist(), strict=True))
         assert places == sorted(places)
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_rows_by_cell_hold_both_agents_of_a_shared_cell(threads):
+    world = SavannaWorld(validate_settings(Savanna, LIVELY), 1, threads)
+    world.reset(np.array([3]))
+    size, s = world.settings.grid_size, world._arrays
+    *_, first, second = np.flatnonzero(world.columns.alive).tolist()  # two prey
+    cell, left = (int(s.x[0, row] * size + s.y[0, row]) for row in (first, second))
+    s.x[0, second], s.y[0, second] = s.x[0, first], s.y[0, first]
+    s.first_in_cell[0, 1, left], s.first_in_cell[0, 1, cell] = -1, second
+    s.next_in_cell[0, second] = first
+    rows = world.list_rows_by_cell().tolist()
+    assert sorted(rows) == np.flatnonzero(world.columns.alive).tolist()
+    assert rows.index(first) == rows.index(second) + 1
 
 
 def test_stamps_of_predators_reach_are_cleared_after_the_last_one():

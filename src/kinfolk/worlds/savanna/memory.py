@@ -18,9 +18,9 @@ _WORLD_FIELDS = (
     *("key", "tick", "done", "next_uid", "next_number", "active", "n_alive", "n_ended", "n_free"),
     *("trait_totals", "counters", "energy_accounts"),
 )
-# What kernels hold beside the state: rows of helpers and of written windows, in large worlds also of
-# hunted prey,
-SCRATCH_BYTES_PER_ROW, LARGE_WORLD_BYTES_PER_ROW = 4 + 4, 4
+# What kernels hold beside the state: rows of helpers and of written windows, locations of windows, and
+# in large worlds rows of hunted prey,
+SCRATCH_BYTES_PER_ROW, LARGE_WORLD_BYTES_PER_ROW = 4 + 4 + 4, 4
 # and of each cell its wall, as a flag, number and word, places in lists of cells, patterns of sight
 # and working memory.
 SCRATCH_BYTES_PER_CELL = 1 + 4 + 4 + 8 + 8 + 8 + 4 + 1

@@ -60,6 +60,7 @@ class ObservationTables(NamedTuple):
     visible_bits: npt.NDArray[np.uint32]  # the same as masks of a cell's word; compact only
     empty_words: npt.NDArray[np.uint32]  # [(size + 2 border)**2] words of an empty world
     work_words: npt.NDArray[np.uint32]  # [threads, (size + 2 border)**2] scratch
+    work_locations: npt.NDArray[np.int32]  # [rows or 0] scratch, see `on_demand.prepare_windows`
     masks_hidden_cells: bool
     has_visibility_channel: bool
     draw_border: bool  # cells outside the grid are walls
@@ -150,6 +151,7 @@ def make_observation_tables(
         visible_bits=visible_bits,
         empty_words=empty_words,
         work_words=np.tile(empty_words, (threads, 1)),
+        work_locations=np.zeros(settings.rows if is_compact else 0, dtype=np.int32),
         masks_hidden_cells=settings.mask_observation_with_visibility,
         has_visibility_channel=settings.include_visibility_channel,
         draw_border=settings.draw_border,

@@ -190,12 +190,8 @@ class SavannaWorld(BatchedWorld):
 
         Neighbours follow each other, so that their windows are read from the same memory.
         """
-        s, parts = self._state, []
-        for w in range(self.n_worlds):
-            n_alive = int(s.n_alive[w].sum())
-            rows = np.empty(n_alive + on_demand.SPARE_ROWS, dtype=np.int64)
-            lists = s.first_in_cell, s.next_in_cell, s.alive
-            parts.append(rows[: on_demand.list_rows_by_cell(*lists, w, n_alive, rows)])
+        worlds = range(self.n_worlds)
+        parts = [on_demand.list_rows_by_cell(self._state, w, self._team) for w in worlds]
         return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
     def counters(self) -> dict[str, Ints | Floats]:

@@ -138,3 +138,12 @@ def test_who_acts_first_decides_whether_a_cell_is_free_yet(order, to):
     world._step(actions, acting, np.array([[2, 0]]), world._drawn_newborns)
     assert (position(world, 0), position(world, 1)) == (to, (4, 6))
     assert position(world, 2) == (0, 0)  # who has no action does not move
+
+
+@pytest.mark.parametrize("garbage", [-9, 1 << 40])
+def test_actions_of_empty_rows_are_not_looked_at(garbage):
+    world = scene([(4, 4, 5.0)], [(0, 0, 9.0)])
+    actions = np.full((world.spec.rows, 1), garbage, dtype=np.int64)
+    actions[:2, 0] = 5, 4
+    world.step(actions)
+    assert (position(world, 0), position(world, 1)) == ((4, 5), (0, 0))

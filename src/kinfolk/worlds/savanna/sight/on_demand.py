@@ -11,6 +11,7 @@ from kinfolk.core.arrays import Bools, Ints
 from kinfolk.core.jit import allocation_free_kernel, inline_always, prefetch
 from kinfolk.worlds.savanna import spec
 from kinfolk.worlds.savanna.codes import GRASS, PREDATOR, PREY
+from kinfolk.worlds.savanna.sight.copying import copy_square
 from kinfolk.worlds.savanna.sight.planes import (
     VisibleArrays,
     Words,
@@ -18,21 +19,15 @@ from kinfolk.worlds.savanna.sight.planes import (
     find_center,
     write_agent_planes,
 )
-from kinfolk.worlds.savanna.sight.words import (
-    mask_window,
-    prefetch_window,
-    quantize_energy,
-    write_window,
-)
+from kinfolk.worlds.savanna.sight.words import mask_window, quantize_energy, write_lines
 from kinfolk.worlds.savanna.spec import ObservationTables
-from kinfolk.worlds.savanna.state import Links, Plane
-from kinfolk.worlds.savanna.step.context import LOOKAHEAD
+from kinfolk.worlds.savanna.state import Links, Plane, SavannaState
+from kinfolk.worlds.savanna.step.context import LOOKAHEAD, StepPart, get_slice
+from kinfolk.worlds.threads import ThreadTeam
 
-SPARE_ROWS = 2  # that `list_rows_by_cell` may write behind its result
 
-
-@inline_always
-def list_shared_cells(
+@allocation_free_kernel
+def list_rows_of_lists(
     first_in_cell: Links, next_in_cell: Links, alive: Bools, w: int, out: Ints
 ) -> int:
     """List the batch rows of the living of a world, of whom several can be on one cell.
@@ -60,38 +55,81 @@ def list_shared_cells(
 
 
 @allocation_free_kernel
-def list_rows_by_cell(
-    first_in_cell: Links, next_in_cell: Links, alive: Bools, w: int, n_alive: int, out: Ints
-) -> int:
-    """List the batch rows of the living of a world in the order of their cells.
-
-    Nearly always there is at most one agent of a species on a cell, and they all live. Then the
-    lists of cells need not be followed, and a cell costs two stores without a branch.
+def count_lists(first_in_cell: Links, w: int, first: int, last: int) -> int:
+    """Return how many lists of agents there are on the cells from `first` to `last`.
 
     Args:
         first_in_cell: `[W, 2, cells]`, first row on each cell, -1 if none.
-        next_in_cell: `[W, N]`, the next row on the same cell.
-        alive: `[W, N]`.
         w: World.
-        n_alive: How many live.
-        out: `[n_alive + SPARE_ROWS]`, written.
+        first: First cell.
+        last: End of the range, exclusive.
+    """
+    predators, prey, count = first_in_cell[w, PREDATOR], first_in_cell[w, PREY], 0
+    for cell in range(first, last):
+        count += 1 if predators[np.uint64(cell)] >= 0 else 0
+        count += 1 if prey[np.uint64(cell)] >= 0 else 0
+    return count
+
+
+@allocation_free_kernel
+def list_first_rows(
+    first_in_cell: Links, w: int, offset: int, first: int, last: int, start: int, out: Ints
+) -> int:
+    """List the first row of each list of agents, in the order of cells, without a branch for it.
+
+    Args:
+        first_in_cell: `[W, 2, cells]`, first row on each cell, -1 if none.
+        w: World.
+        offset: Batch row of the first row of the world.
+        first: First cell.
+        last: End of the range, exclusive.
+        start: First entry of `out` to write; all from there on are written.
+        out: Batch rows, written.
 
     Returns:
-        How many they are.
+        End of the entries written.
     """
-    count, offset = 0, w * alive.shape[1]
+    count, end = start, out.shape[0]
     predators, prey = first_in_cell[w, PREDATOR], first_in_cell[w, PREY]
-    for cell in range(first_in_cell.shape[2]):
-        hunter, grazer = np.int64(predators[cell]), np.int64(prey[cell])
+    for cell in range(first, last):
+        hunter, grazer = np.int64(predators[np.uint64(cell)]), np.int64(prey[np.uint64(cell)])
+        if count == end:
+            break
         out[np.uint64(count)] = offset + hunter
         count += 1 if hunter >= 0 else 0
+        if count == end:
+            break
         out[np.uint64(count)] = offset + grazer
         count += 1 if grazer >= 0 else 0
-        if count > n_alive:
-            break
-    if count == n_alive:
-        return count
-    return list_shared_cells(first_in_cell, next_in_cell, alive, w, out)
+    return count
+
+
+def list_rows_by_cell(state: SavannaState, w: int, team: ThreadTeam) -> Ints:
+    """Return the batch rows of the living of a world in the order of their cells.
+
+    Nearly always there is at most one agent of a species on a cell: then there are as many lists as
+    agents, and the lists need not be followed.
+
+    Args:
+        state: State of the batch.
+        w: World.
+        team: Threads that share the cells.
+    """
+    lists, offset = state.first_in_cell, w * state.uid.shape[1]
+    n_cells, n_alive = lists.shape[2], int(state.n_alive[w].sum())
+    rows = np.empty(n_alive, dtype=np.int64)
+    counts, starts = [n_alive], [0]
+    if team.threads > 1:
+        counts = team.run(n_cells, lambda first, last, _: count_lists(lists, w, first, last))
+        starts = [sum(counts[:thread]) for thread in range(len(counts))]
+
+    def list_part(first: int, last: int, thread: int) -> int:
+        end = min(starts[thread] + counts[thread], n_alive)
+        return list_first_rows(lists, w, offset, first, last, starts[thread], rows[:end])
+
+    if sum(counts) != n_alive or team.run(n_cells, list_part)[-1] != n_alive:
+        list_rows_of_lists(lists, state.next_in_cell, state.alive, w, rows)
+    return rows
 
 
 @inline_always
@@ -138,12 +176,91 @@ def write_single_window(
 
 
 @inline_always
-def prefetch_agent(visible: VisibleArrays, batch_row: int) -> None:
-    """Start to load what the window of an agent needs to know of it."""
-    prefetch(visible.uid, batch_row)
-    prefetch(visible.group, batch_row)
-    prefetch(visible.x, batch_row)
-    prefetch(visible.y, batch_row)
+def find_location(visible: VisibleArrays, tables: ObservationTables, w: int, row: int) -> int:
+    """Return twice the index of the middle of a window in `work_words`, plus the species.
+
+    Args:
+        visible: Reads positions and groups.
+        tables: Layout of the padded grid.
+        w: World.
+        row: Row of the agent.
+    """
+    species = PREDATOR if visible.group[w, row] < tables.n_types else PREY
+    x, y = find_center(visible, tables, w, species, row)
+    wide = tables.size + 2 * tables.border
+    return 2 * ((x + tables.border) * wide + y + tables.border) + species
+
+
+@allocation_free_kernel
+def prepare_windows(
+    visible: VisibleArrays, tables: ObservationTables, w: int, part: StepPart
+) -> None:
+    """Write words of cells, and the locations of agents into `work_locations`, which is -1 elsewhere.
+
+    Windows are asked for in any order. From their locations they are written with one jump through the
+    memory of a large world, instead of one for each field of their agents.
+
+    Args:
+        visible: Arrays of the state, read.
+        tables: Writes `work_words` and `work_locations`.
+        w: World.
+        part: Which lines of the grid, and which agents.
+    """
+    locations, lines = tables.work_locations, get_slice(part, tables.size)
+    write_lines(visible, tables, w, tables.work_words[0], lines[0], lines[1])
+    for species in range(2):
+        first, last = get_slice(part, visible.n_alive[w, species])
+        for i in range(first, last):
+            row = visible.alive_rows[w, species, i]
+            locations[row] = find_location(visible, tables, w, row)
+    if part.number == 0 and not tables.zero_view:
+        for i in range(visible.n_ended[w]):
+            row = visible.ended_rows[w, i]
+            locations[row] = find_location(visible, tables, w, row)
+
+
+@inline_always
+def prefetch_location(tables: ObservationTables, location: int) -> None:
+    """Start to load the words of a window, which is written soon."""
+    wide, reach = tables.size + 2 * tables.border, tables.radius[location & 1]
+    corner = (location >> 1) - reach * (wide + 1)
+    for i in range(2 * reach + 1):
+        prefetch(tables.work_words, corner + i * wide)
+        prefetch(tables.work_words, corner + i * wide + 2 * reach)
+
+
+@allocation_free_kernel
+def observe_located_rows(
+    tables: ObservationTables, rows: Ints, words: Words, first: int, last: int
+) -> None:
+    """Write the compact windows of `rows[first:last]` of the only world, after `prepare_windows`.
+
+    Args:
+        tables: Places, words of the world, windows and visibility patterns.
+        rows: Batch rows.
+        words: `[rows, row_words]`, written.
+        first: First entry of `rows`.
+        last: End of the range, exclusive.
+    """
+    locations, work = tables.work_locations, tables.work_words[0]
+    wide = tables.size + 2 * tables.border
+    for i in range(first, last):
+        if tables.exceeds_cache:
+            if i + 2 * LOOKAHEAD < last:
+                prefetch(locations, rows[i + 2 * LOOKAHEAD])
+            if i + LOOKAHEAD < last:
+                prefetch_location(tables, int(locations[rows[i + LOOKAHEAD]]))
+        location, n_words = int(locations[rows[i]]), 0
+        if location >= 0:
+            species, middle = location & 1, location >> 1
+            reach = tables.radius[species]
+            side = 2 * reach + 1
+            copy_square(work, middle - reach * (wide + 1), wide, words[i], 0, side)
+            if not tables.all_open:
+                x, y = middle // wide - tables.border, middle % wide - tables.border
+                mask_window(tables, species, x, y, words[i], side * side)
+            n_words = side * side
+        clear_row(words, i, n_words)
 
 
 @allocation_free_kernel
@@ -154,7 +271,6 @@ def observe_word_rows(
     words: Words,
     first: int,
     last: int,
-    has_grid: bool,
 ) -> None:
     """Write the compact windows of `rows[first:last]`; those of empty rows are zero.
 
@@ -165,25 +281,14 @@ def observe_word_rows(
         words: `[rows, row_words]`, written.
         first: First entry of `rows`.
         last: End of the range, exclusive.
-        has_grid: Whether `tables.work_words` holds the words of the only world.
     """
-    n_rows, work = visible.uid.shape[1], tables.work_words[0]
+    n_rows = visible.uid.shape[1]
     for i in range(first, last):
-        w, row, n_words = 0, rows[i], 0
-        if not has_grid:
-            w, row = row // n_rows, row % n_rows
-        elif tables.exceeds_cache:
-            if i + 2 * LOOKAHEAD < last:
-                prefetch_agent(visible, rows[i + 2 * LOOKAHEAD])
-            if i + LOOKAHEAD < last:
-                prefetch_window(visible, tables, w, rows[i + LOOKAHEAD], work)
+        w, row, n_words = rows[i] // n_rows, rows[i] % n_rows, 0
         if visible.uid[w, row] >= 0 and not (tables.zero_view and visible.terminated[w, row]):
             k = PREDATOR if visible.group[w, row] < tables.n_types else PREY
             x, y = find_center(visible, tables, w, k, row)
-            if has_grid:
-                n_words = write_window(tables, k, x, y, work, words, i)
-            else:
-                n_words = write_single_window(visible, tables, w, k, x, y, words[i])
+            n_words = write_single_window(visible, tables, w, k, x, y, words[i])
         clear_row(words, i, n_words)
 
 

@@ -171,8 +171,8 @@ class WindowWriter:
         visible, tables = self._visible, self._tables
         uses_grid = tables.dense and len(visible.uid) == 1 and not self._is_float
         if uses_grid and not self._has_grid:
-            arguments = visible, tables, self._written, 0, buffer
-            self._run_parts(lambda part: words.prepare_words_part(*arguments, part), 0)
+            tables.work_locations.fill(-1)
+            self._run_parts(lambda part: on_demand.prepare_windows(visible, tables, 0, part), 0)
             self._has_grid = True
 
         def write_part(first: int, last: int, thread: int) -> None:
@@ -181,10 +181,10 @@ class WindowWriter:
                 on_demand.observe_plane_rows(
                     visible, tables, batch_rows, buffer, floats, first, last
                 )
+            elif uses_grid:
+                on_demand.observe_located_rows(tables, batch_rows, buffer, first, last)
             else:
-                on_demand.observe_word_rows(
-                    visible, tables, batch_rows, buffer, first, last, uses_grid
-                )
+                on_demand.observe_word_rows(visible, tables, batch_rows, buffer, first, last)
 
         self._team.run(len(rows), write_part)
 

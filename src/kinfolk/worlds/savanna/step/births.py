@@ -8,7 +8,7 @@ import numpy as np
 
 from kinfolk.core.arrays import Floats, Ints
 from kinfolk.core.jit import inline_always, prefetch
-from kinfolk.core.random import fold_in, randint, uniform
+from kinfolk.core.random import fold_in, uniform
 from kinfolk.lineage.kernels import record_birth
 from kinfolk.worlds.savanna import codes
 from kinfolk.worlds.savanna.rules import SavannaRules
@@ -21,14 +21,14 @@ from kinfolk.worlds.savanna.state import (
 )
 from kinfolk.worlds.savanna.step.context import get_agent_arrays
 from kinfolk.worlds.savanna.step.free_cells import draw_free_cell, take_free_cell
-from kinfolk.worlds.savanna.step.inheritance import inherit_traits
+from kinfolk.worlds.savanna.step.inheritance import give_traits
 from kinfolk.worlds.savanna.step.occupancy import (
     add_to_cell,
     find_free_neighbor,
     refresh_occupied_cell,
 )
 
-_PLACEMENT_KEY, _PROBABILITY_KEY, _TRAIT_KEY, _HEADING_KEY = 1, 2, 4, 5  # folded into a tick's key
+_PLACEMENT_KEY, _PROBABILITY_KEY = 1, 2  # folded into a tick's key, as in `inheritance`
 
 # How many agents ahead the cells around a parent are loaded; few of them reproduce in a step.
 _AGENTS_AHEAD = 64
@@ -100,49 +100,6 @@ def start_life(state: SavannaState, w: int, row: int, parent_row: int, energy: f
 
 
 @inline_always
-def give_traits(
-    state: SavannaState,
-    rules: SavannaRules,
-    w: int,
-    species: int,
-    child: int,
-    parent: int,
-    newborns: NewbornValues,
-    n_newborns: int,
-) -> None:
-    """Set the traits, heading and records of a newborn that options need.
-
-    Args:
-        state: Writes `traits`, `trait_totals`, `heading`, `satiated_until` and `energy_before`.
-        rules: Rules of the batch.
-        w: World.
-        species: PREDATOR or PREY.
-        child: Row of the child, which has its uid.
-        parent: Row of the parent.
-        newborns: See `NewbornValues`.
-        n_newborns: Births of this world in this step so far.
-    """
-    tick_key, uid = fold_in(state.key[w], state.tick[w]), state.uid[w, child]
-    if rules.satiation > 0:
-        state.satiated_until[w, child] = 0
-    if rules.pays_energy:
-        state.energy_before[w, child] = state.energy[w, child]
-    if rules.forward_view:
-        drawn = randint(fold_in(fold_in(tick_key, _HEADING_KEY), uid), 0, 8)
-        state.heading[w, child] = drawn + (1 if drawn >= 4 else 0)
-    if rules.trait_bounds.shape[0] == 0:
-        return
-    inherit_traits(
-        state, rules, w, species, child, parent, fold_in(fold_in(tick_key, _TRAIT_KEY), uid)
-    )
-    if n_newborns < newborns.traits.shape[1]:
-        for t in range(rules.trait_bounds.shape[0]):
-            given = newborns.traits[w, n_newborns, t]
-            state.trait_totals[w, species, t, 0] += given - state.traits[w, child, t]
-            state.traits[w, child, t] = given
-
-
-@inline_always
 def spawn_child(
     state: SavannaState,
     rules: SavannaRules,
@@ -188,7 +145,7 @@ def spawn_child(
     take_free_cell(newborns.free_cells, cell)
     refresh_occupied_cell(agents, w, species, child)
     refresh_occupied_cell(agents, w, species, row)
-    give_traits(state, rules, w, species, child, row, newborns, n_newborns)
+    give_traits(state, rules, w, species, child, row, newborns.traits, n_newborns)
     agents.alive_rows[w, species, agents.n_alive[w, species]] = child
     agents.n_alive[w, species] += 1
     agents.active[w, species] += 1
@@ -285,7 +242,7 @@ def try_reproduce(
 def prefetch_birth(
     state: SavannaState, rules: SavannaRules, w: int, species: int, row: int
 ) -> None:
-    """Start to load the cells around an agent that is about to reproduce.
+    """Start to load the fields of an agent that is about to reproduce, and the cells around it.
 
     Args:
         state: Reads energies and positions.
@@ -305,6 +262,13 @@ def prefetch_birth(
             prefetch(state.first_in_cell, lists + cell)
             prefetch(state.first_in_cell, lists + size * size + cell)
             prefetch(state.visible_energy, shown + cell)
+        batch_row = w * state.uid.shape[1] + np.int64(row)
+        prefetch(state.uid, batch_row)
+        prefetch(state.age, batch_row)
+        prefetch(state.last_birth_tick, batch_row)
+        prefetch(state.reward, batch_row)
+        prefetch(state.next_in_cell, batch_row)
+        prefetch(state.parent_rows, 2 * batch_row)
 
 
 @inline_always

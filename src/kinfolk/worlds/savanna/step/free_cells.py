@@ -40,7 +40,7 @@ def count_free_cells(wall: Bools, first_in_cell: Links, w: int, first: int, last
     predators, prey, n_free = first_in_cell[w, PREDATOR], first_in_cell[w, PREY], 0
     for cell in range(first, last):
         is_empty = (predators[np.uint64(cell)] < 0) & (prey[np.uint64(cell)] < 0)
-        n_free += np.int64(is_empty & (not wall[np.uint64(cell)]))
+        n_free += 1 if is_empty & (not wall[np.uint64(cell)]) else 0
     return n_free
 
 

@@ -7,13 +7,14 @@ from typing import Any
 import numpy as np
 
 from kinfolk.core.arrays import Floats, Ints
-from kinfolk.core.jit import inline
+from kinfolk.core.jit import inline, inline_always
 from kinfolk.core.random import fold_in, randint, uniform
 from kinfolk.worlds.savanna import codes
 from kinfolk.worlds.savanna.rules import SavannaRules
 from kinfolk.worlds.savanna.state import SavannaState
 
 FOUNDER_KEY, HEADING_KEY = -3, -4  # folded into an episode's key, where ticks are not negative
+_NEWBORN_TRAIT_KEY, _NEWBORN_HEADING_KEY = 4, 5  # folded into a tick's key, as in `births`
 _N_UNIFORMS = 12  # uniforms whose sum is nearly normal, with variance 1
 
 
@@ -120,3 +121,46 @@ def draw_headings(state: SavannaState, worlds: Ints) -> None:
         key = fold_in(int(state.key[w]), HEADING_KEY)
         drawn = randint(key, np.arange(state.heading.shape[1]), 8)
         state.heading[w] = drawn + (drawn >= 4)
+
+
+@inline_always
+def give_traits(
+    state: SavannaState,
+    rules: SavannaRules,
+    w: int,
+    species: int,
+    child: int,
+    parent: int,
+    given_traits: Floats,
+    n_newborns: int,
+) -> None:
+    """Set the traits, heading and records of a newborn that options need.
+
+    Args:
+        state: Writes `traits`, `trait_totals`, `heading`, `satiated_until` and `energy_before`.
+        rules: Rules of the batch.
+        w: World.
+        species: PREDATOR or PREY.
+        child: Row of the child, which has its uid.
+        parent: Row of the parent.
+        given_traits: `[W, births, traits]`, of newborns whose traits are not drawn.
+        n_newborns: Births of this world in this step so far.
+    """
+    tick_key, uid = fold_in(state.key[w], state.tick[w]), state.uid[w, child]
+    if rules.satiation > 0:
+        state.satiated_until[w, child] = 0
+    if rules.pays_energy:
+        state.energy_before[w, child] = state.energy[w, child]
+    if rules.forward_view:
+        drawn = randint(fold_in(fold_in(tick_key, _NEWBORN_HEADING_KEY), uid), 0, 8)
+        state.heading[w, child] = drawn + (1 if drawn >= 4 else 0)
+    if rules.trait_bounds.shape[0] == 0:
+        return
+    inherit_traits(
+        state, rules, w, species, child, parent, fold_in(fold_in(tick_key, _NEWBORN_TRAIT_KEY), uid)
+    )
+    if n_newborns < given_traits.shape[1]:
+        for t in range(rules.trait_bounds.shape[0]):
+            given = given_traits[w, n_newborns, t]
+            state.trait_totals[w, species, t, 0] += given - state.traits[w, child, t]
+            state.traits[w, child, t] = given

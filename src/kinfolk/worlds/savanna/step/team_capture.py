@@ -56,8 +56,14 @@ def mark_predator_reach(
             reach_stamps[i] = 0
     stamp = np.uint8(reach_stamps[end] + 1)
     reach_stamps[end] = stamp
-    for i in range(agents.n_alive[w, PREDATOR]):
+    n_predators = agents.n_alive[w, PREDATOR]
+    for i in range(n_predators):
         row = agents.alive_rows[w, PREDATOR, i]
+        if rules.exceeds_cache and i + LOOKAHEAD < n_predators:
+            ahead = agents.alive_rows[w, PREDATOR, i + LOOKAHEAD]
+            corner = agents.x[w, ahead] * stride + agents.y[w, ahead]
+            for line in range(3):
+                prefetch(reach_stamps, corner + line * stride)
         if agents.alive[w, row]:
             agents.reward[w, row] = rules.step_reward[agents.group[w, row]]
             corner = agents.x[w, row] * stride + agents.y[w, row]
