@@ -60,8 +60,8 @@ def open_page(
         value = getattr(screenshot, name)
         if value not in known:
             raise UsageError(f"Screenshot.{name} must be one of {', '.join(known)}, not '{value}'.")
-    for run, name in replays:
-        find_replay(run, name)  # raises if there is none: a tick of it is shown
+    for run, replay in replays:
+        find_replay(run, replay)  # raises if there is none: a tick of it is shown
     with temporary_directory() as folder:
         file = folder / "page.html"
         write_atomic(file, export_page(replays))
