@@ -38,6 +38,7 @@ PoliciesArgument = Annotated[
     ),
 ]
 _MAX_COLUMNS = 12  # of a payoff matrix in the terminal; files and page have all
+_MAX_HEADINGS, _GAP = 60, 3  # characters of all names of columns, beyond which they are numbered
 
 
 def tournament(context: typer.Context, policies: PoliciesArgument = None) -> None:
@@ -222,4 +223,10 @@ def print_matrices(payoffs: Sequence[Sequence[Any]]) -> None:
             title += f"; {describe_counts(counts, 'games')} each"
             # The title names both sides, so that names need not.
             short = [name.removesuffix(f" ({against})") for name in columns]
-            print_table(title, ("", *short), rows)
+            if sum(len(name) + _GAP for name in short) <= _MAX_HEADINGS:
+                print_table(title, ("", *short), rows)
+                continue
+            numbers = [str(i + 1) for i in range(len(short))]
+            print_table(title, ("", *numbers), rows)
+            named = (f"{number} {name}" for number, name in zip(numbers, short, strict=True))
+            print(f"Columns: {', '.join(named)}.")
