@@ -173,6 +173,12 @@ def test_a_signal_within_a_callback_of_the_compiler_is_not_lost(number):
         ctypes.CFUNCTYPE(None)(interrupt)()
         time.sleep(30)
 
-    with interrupt_on_signals() as received, pytest.raises(KeyboardInterrupt):
-        wait()
+    # The tests may run under `nohup` or in the background, where signals are ignored.
+    default = signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL
+    before = signal.signal(number, default)
+    try:
+        with interrupt_on_signals() as received, pytest.raises(KeyboardInterrupt):
+            wait()
+    finally:
+        signal.signal(number, before)
     assert received.number == (None if number == signal.SIGINT else number)

@@ -107,7 +107,7 @@ def test_a_second_checkout_with_the_same_code_compiles_nothing(tmp_path, package
 def test_an_edit_of_movement_recompiles_the_kernels_that_move_and_no_others(tmp_path, package):
     before = json.loads(run(package, tmp_path, HASHES))
     moves = package / "kinfolk" / "worlds" / "savanna" / "step" / "movement.py"
-    old = "distance * move_cost * occupancy.energy[w, row]"
+    old = "distance * move_cost * energy"
     replace(moves, old, f"2.0 * {old}")
     after = json.loads(run(package, tmp_path, HASHES))
     changed = {name for name in before if after[name] != before[name]}
