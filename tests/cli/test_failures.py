@@ -160,7 +160,7 @@ def test_the_document_and_python_say_the_same(capsys, mine):
     assert found.failed_slots["all"]["never_acted"] == 3
 
 
-@pytest.mark.parametrize("engine", ["local", "processes"])
+@pytest.mark.parametrize("engine", ["local", pytest.param("processes", marks=pytest.mark.more)])
 def test_what_a_policy_prints_is_kept_out_of_the_document(capfd, mine, engine):
     uri = f"class:{mine}.Talker"
     code, said = evaluate(capfd, mine, "Talker", "--json", "--engine", engine)

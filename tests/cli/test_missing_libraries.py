@@ -10,7 +10,7 @@ import sys
 import pytest
 
 # On one worker, or each would run all commands.
-pytestmark = pytest.mark.xdist_group("missing libraries")
+pytestmark = [pytest.mark.xdist_group("missing libraries"), pytest.mark.more]
 # Commands, and the library without which each cannot do its work. They run one after the other in
 # one process: first the base without any of these libraries, then each command without its own.
 COMMANDS = {

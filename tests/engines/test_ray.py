@@ -74,6 +74,7 @@ SETTINGS = {
 }
 
 
+@pytest.mark.more
 def test_killing_a_node_during_a_run_changes_no_result(two_nodes):
     settings = validate_settings(Evaluate, SETTINGS)
     expected = event_lines(list(evaluate(settings, LocalEngine())))

@@ -28,6 +28,7 @@ def find_parent(replay):
     return next((uid, b, d) for uid, b, d in agents if uid in parents and d - b > 5)
 
 
+@pytest.mark.more
 def test_an_agent_is_followed_through_birth_and_death(screen, runs):
     replay = read_replay(runs, "savanna")
     uid, born, died = find_parent(replay)

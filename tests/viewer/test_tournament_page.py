@@ -38,6 +38,7 @@ def test_the_page_needs_nothing_from_outside_and_escapes_what_policies_say(cup):
     assert str(cup.parent) not in page
 
 
+@pytest.mark.more
 def test_a_game_is_played_in_the_page_opened_from_disk(cup, browser):
     page = browser.new_page(viewport={"width": 1280, "height": 900})
     problems = []

@@ -86,6 +86,7 @@ def two():
     engine.close()
 
 
+@pytest.mark.more
 @pytest.mark.parametrize("case", PARAMS)
 def test_the_engine_and_the_chunk_have_no_effect(case, two):
     assert event_lines(list(job(case, two, chunk_size=2))) == event_lines(list(job(case)))
