@@ -1,11 +1,16 @@
 """The benchmarks of CogsGuard, made small: their figures hang together."""
 
+from contextlib import closing
+
 import pytest
 
 from kinfolk.bench import roles, worlds
 from kinfolk.core.settings import validate_settings
 from kinfolk.engines.base import LocalEngine
+from kinfolk.jobs.evolve_roles.racing import learn_from_race, run_race
 from kinfolk.jobs.evolve_roles.settings import EvolveRoles
+from kinfolk.jobs.evolve_roles.start import prepare
+from kinfolk.jobs.evolve_roles.state import RoleEvolutionState
 
 
 def test_role_play_is_timed_over_whole_games():
@@ -57,3 +62,23 @@ def test_engines_take_turns_over_the_same_generations(monkeypatch):
     assert [len(seconds) for seconds in found] == [2, 2], "the first is not counted"
     assert all(taken > 0 for seconds in found for taken in seconds)
     assert turns == [0, 1, 0, 1, 0, 1]
+
+
+def test_small_generations_have_ten_games(monkeypatch):
+    settings = roles.make_small_settings(4)
+    settings = settings.model_copy(
+        update={"preset": "tutorial", "world_settings": {"max_steps": 20}}
+    )
+    played = []
+    state, _ = prepare(settings, None)
+    play = RoleEvolutionState.play_games
+
+    def count(self, engine, seed, games):
+        played.append(len(games))
+        return play(self, engine, seed, games)
+
+    monkeypatch.setattr(RoleEvolutionState, "play_games", count)
+    with closing(LocalEngine()) as engine:
+        for number in range(3):
+            learn_from_race(state, run_race(state, engine, number), number)
+    assert played == [roles.SMALL_GAMES] * 3

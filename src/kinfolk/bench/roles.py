@@ -152,17 +152,33 @@ def bench_role_evolution() -> dict[str, Any]:
         kinds.append(("ray", 2))
     # Nothing is recorded: a game is recorded every ten generations, too seldom for so short a run.
     usual = EvolveRoles(generations=_TIMED_GENERATIONS + 1, replay_every=0)
-    few = {"n_teams": SMALL_GAMES - 1, "racing": (1,), "chunk_size": SMALL_GAMES // 2}
-    small = usual.model_copy(update={"generations": 4 * _TIMED_GENERATIONS + 1, **few})
+    small = make_small_settings(4 * _TIMED_GENERATIONS + 1)
     seconds = time_engines(kinds, usual)
     [small_seconds] = time_engines([("processes", 2)], small)
     timed = zip(kinds, seconds, strict=True)
     ratios = [single / double for single, double in zip(seconds[1], seconds[2], strict=True)]
     return {
-        "engines": [_make_engine_row(*kind, usual, took) for kind, took in timed],
+        "engines": [_make_engine_row(*kind, usual.race_games, took) for kind, took in timed],
         "scaling": median(ratios),
-        "small": _make_engine_row("processes", 2, small, small_seconds),
+        "small": _make_engine_row("processes", 2, SMALL_GAMES, small_seconds),
     }
+
+
+def make_small_settings(generations: int) -> EvolveRoles:
+    """Return settings of an evolution with `SMALL_GAMES` games per generation.
+
+    It has few roles, since every new role plays in a team of its own. The seeded team adds a game
+    in generations in which it is not among the teams.
+    """
+    return EvolveRoles(
+        generations=generations,
+        racing=(1,),
+        n_teams=SMALL_GAMES,
+        survivors=3,
+        population=9,
+        chunk_size=SMALL_GAMES // 2,
+        replay_every=0,
+    )
 
 
 def time_engines(kinds: Sequence[tuple[str, int]], settings: EvolveRoles) -> list[list[float]]:
@@ -201,21 +217,19 @@ def _time_generation(run: Iterator[None]) -> float:
     return time.perf_counter() - begun
 
 
-def _make_engine_row(
-    name: str, jobs: int, settings: EvolveRoles, seconds: Sequence[float]
-) -> dict[str, Any]:
+def _make_engine_row(name: str, jobs: int, games: int, seconds: Sequence[float]) -> dict[str, Any]:
     """Return the rates of one engine.
 
     Args:
         name: Name of the engine.
         jobs: Number of workers.
-        settings: Settings of the evolution.
+        games: Games per generation.
         seconds: Seconds of each generation; the median counts.
 
     Returns:
         `engine`, `jobs`, `games_per_generation`, `games_per_s` and `generations_per_minute`.
     """
-    games, typical = settings.race_games, median(seconds)
+    typical = median(seconds)
     return {
         "engine": name,
         "jobs": jobs,

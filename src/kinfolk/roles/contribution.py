@@ -129,7 +129,6 @@ def _make_normal_equations(
     games: Sequence[ScoredGame], effects: _Effects, mean: float
 ) -> tuple[Floats, Floats]:
     """Return matrix and right side of the normal equations, still without priors."""
-    n_agents = len(games[0].roles)
     columns = np.array(
         [
             [*(effects.roles[role] for role in game.roles),
@@ -137,13 +136,15 @@ def _make_normal_equations(
             for game in games
         ]
     )  # fmt: skip
-    design = np.zeros((len(games), effects.n_columns))
-    for position in range(n_agents + 2):
-        design[np.arange(len(games)), columns[:, position]] += 1.0
-    scores = np.array([game.score for game in games]) - mean
-    # The counts are small integers, so their sums are exact in any order of summation.
-    right = np.array([fsum((column * scores).tolist()) for column in design.T])
-    return design.T @ design, right
+    # Pairs of effects in one game are counted: a matrix product would occupy a thread per core.
+    n = effects.n_columns
+    pairs = (columns[:, :, None] * n + columns[:, None, :]).ravel()
+    system = np.bincount(pairs, minlength=n * n).reshape(n, n).astype(np.float64)
+    scores: list[list[float]] = [[] for _ in range(n)]
+    for row, game in zip(columns.tolist(), games, strict=True):
+        for column in row:
+            scores[column].append(game.score - mean)
+    return system, np.array([fsum(of_column) for of_column in scores])
 
 
 def _add_priors(system: Floats, effects: _Effects, roles: Sequence[RoleDef]) -> None:
