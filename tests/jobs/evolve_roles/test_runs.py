@@ -6,6 +6,7 @@ import os
 import random
 import re
 import signal
+from pathlib import Path
 
 import pytest
 
@@ -59,19 +60,44 @@ def kill_and_resume(folder, chance, kills):
     return done
 
 
-def compare_killed_with_whole(tmp_path, seed, kills):
-    settings = validate_settings(EvolveRoles, {**SMALL, "seed": seed})
+def compare_killed_with_whole(tmp_path, seed, kills, **changes):
+    settings = validate_settings(EvolveRoles, {**SMALL, "seed": seed, **changes})
     whole = create_run(tmp_path / "whole", "evolve_roles", settings.model_dump())
     go_on(whole.folder)
     killed = create_run(tmp_path / "killed", "evolve_roles", settings.model_dump())
     count = kill_and_resume(killed.folder, random.Random(seed), kills)
-    for name in ("role_history.json", "events.jsonl.gz", "replays/champion.replay"):
-        assert (whole.folder / name).read_bytes() == (killed.folder / name).read_bytes(), name
+    files = {path.relative_to(whole.folder) for path in whole.folder.rglob("*") if path.is_file()}
+    assert {Path("role_history.json"), Path("events.jsonl.gz")} <= files
+    former = {path for path in files if re.search(r"\.[0-9]\.json$", path.name)}  # of the history
+    for path in files - former - {Path("settings.json"), Path("lock")}:
+        assert (whole.folder / path).read_bytes() == (killed.folder / path).read_bytes(), path
     return count
 
 
 def test_a_run_killed_at_random_moments_comes_to_the_same_history(tmp_path):
     assert compare_killed_with_whole(tmp_path, seed=1, kills=3) >= 1
+
+
+MODES = {
+    "archive": {
+        "archive": True,
+        "quality_diversity": {"axes": "miner=0..1x4,moves=0..1x3", "new_teams": 5, "games": 1,
+                              "confirmation_games": 2, "rechecked": 2, "final_games": 3}},
+    "co-evolution": {
+        "preset": "head_to_head", "coevolve": 2,
+        "coevolution": {"hall_every": 2, "payoff_games": 4, "best_response_generations": 1}},
+    "live": {"live": True, "games_per_generation": 3},
+    "temple": {"trigger": "temple"},
+    "varied": {"world_settings": {"max_steps": 30}, "vary": {"agents": "2,3"}},
+}  # fmt: skip
+
+
+@pytest.mark.more
+@pytest.mark.parametrize("mode", MODES)
+def test_every_mode_killed_at_random_moments_comes_to_the_same_files(tmp_path, mode):
+    if mode == "archive":
+        pytest.importorskip("ribs")
+    assert compare_killed_with_whole(tmp_path, seed=2, kills=5, **MODES[mode]) >= 1
 
 
 @pytest.mark.slow
