@@ -17,7 +17,7 @@ from kinfolk.roles.operators import make_hybrid, sample_role
 from kinfolk.roles.program import materialize_role_behaviors
 
 # Folded into the coordinator's key, so that draws for different purposes are independent.
-_INITIAL_POOL, _ASSIGN, _PROGRAM, _BREED, _HYBRID = range(5)
+_INITIAL_POOL, _ASSIGN, _PROGRAM, _BREED, _HYBRID, _RESTART = range(6)
 _EXPLORE, _SAMPLE, _PICK = range(3)  # folded into the key of an assignment
 _SEED_BITS = 32  # size of a drawn seed: browsers read it in histories, exactly up to 53 bits
 
@@ -161,6 +161,22 @@ class EvolutionaryRoleCoordinator:
             if self.catalog.roles[role].retired is not None or role not in self.pool:
                 self.catalog.roles[role] = replace(self.catalog.roles[role], retired=None)
                 self.pool.append(role)
+
+    def restart(self, founders: Sequence[int], kept: Collection[int] = ()) -> None:
+        """Begin anew: the pool becomes some founders and newly sampled roles.
+
+        Args:
+            founders: Ids of roles to begin with.
+            kept: Ids of roles that stay alive outside of the pool; `revive` brings them back.
+                All others of the pool are retired.
+        """
+        for role in sorted(set(self.pool) - {*founders, *kept}):
+            self.catalog.roles[role] = replace(self.catalog.roles[role], retired=self.generation)
+        self.pool = []
+        self.revive(founders)
+        key = fold_in(self._derive_key(_RESTART), self.generation)
+        for number in range(self.config.generated_role_count - len(self.pool)):
+            self.add_to_pool(sample_role(self.catalog, fold_in(key, number), self.config))
 
     def choose_vibe(self, agent_id: int, step: int = 0) -> str:
         """Return the vibe of an agent's role; `step` is ignored as in `assign_role`."""

@@ -87,6 +87,7 @@ MODES = {
         "preset": "head_to_head", "coevolve": 2,
         "coevolution": {"hall_every": 2, "payoff_games": 4, "best_response_generations": 1}},
     "live": {"live": True, "games_per_generation": 3},
+    "restarts": {"restarts": 1},
     "temple": {"trigger": "temple"},
     "varied": {"world_settings": {"max_steps": 30}, "vary": {"agents": "2,3"}},
 }  # fmt: skip

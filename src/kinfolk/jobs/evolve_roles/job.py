@@ -20,6 +20,7 @@ from kinfolk.jobs.evolve_roles.games import RoleGame
 from kinfolk.jobs.evolve_roles.live import evolve_live
 from kinfolk.jobs.evolve_roles.racing import choose_opponents, learn_from_race, run_race
 from kinfolk.jobs.evolve_roles.report import report_generation
+from kinfolk.jobs.evolve_roles.restarts import begin_start, check_restarts
 from kinfolk.jobs.evolve_roles.settings import EvolveRoles
 from kinfolk.jobs.evolve_roles.start import prepare
 
@@ -38,6 +39,7 @@ def evolve_roles(
         engine: Engine that plays the games.
         resume: Last snapshot of a stopped run to continue from; None starts anew.
     """
+    check_restarts(settings)
     if settings.coevolve:
         yield from coevolve(settings, engine, resume)
         return
@@ -50,6 +52,7 @@ def evolve_roles(
         return
     first = 0 if resume is None else int(resume.notes["done"])
     for done in range(first + 1, settings.generations + 1):
+        yield from begin_start(state, done - 1)
         race = run_race(state, engine, done - 1)
         win_rate = learn_from_race(state, race, done - 1)
         event = report_generation(state, race, shares, win_rate, done - 1)

@@ -22,6 +22,7 @@ from kinfolk.jobs.evolve_roles.games import (
     ticks_by_behavior,
 )
 from kinfolk.jobs.evolve_roles.hybrids import GameBirths, add_hybrids
+from kinfolk.jobs.evolve_roles.restarts import ends_start
 from kinfolk.jobs.evolve_roles.state import RoleEvolutionState
 from kinfolk.roles.contribution import Contributions, ScoredGame
 from kinfolk.roles.teams import TeamComposition, assigned_roles, rank_teams
@@ -209,14 +210,14 @@ def evolve_from_race(
         state: State of the evolution; changed.
         race: All games of the generation.
         reserved: Ids of roles that have to survive.
-        number: Number of the generation; the last one of a run breeds no roles.
+        number: Number of the generation; the last one of a run or of a start breeds no roles.
 
     Returns:
         Share of games in which the team scored more than any other side.
     """
     settings, coordinator = state.settings, state.coordinator
     coordinator.reserved = reserved
-    is_last = number + 1 >= settings.generations
+    is_last = number + 1 >= settings.generations or ends_start(settings, number + 1)
     coordinator.breeds = settings.trigger == "cadence" and not is_last
     return _record_games(state, race, state.contributions)
 

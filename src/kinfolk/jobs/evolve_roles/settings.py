@@ -71,6 +71,12 @@ class EvolveRoles(WorldSelection):
     recent_generations: int = setting(
         8, "Generations whose games tell what roles contribute.", ge=1
     )
+    restarts: int = setting(
+        0,
+        "Times that evolution starts anew; the best teams of all starts evolve together in the last "
+        "third of the generations.",
+        ge=0,
+    )
     role_counts: Literal["fixed", "free"] = setting(
         "free", "free: the number of agents per role type evolves too; fixed: it stays as seeded."
     )
@@ -191,6 +197,13 @@ class EvolveRoles(WorldSelection):
         if self.control == "uniform":
             changes["selection"] = "uniform"
         return self.evolution.model_copy(update=changes)
+
+    @property
+    def start_generations(self) -> int:
+        """Generations of every start; all of them if evolution does not start anew."""
+        if self.restarts == 0:
+            return self.generations
+        return 2 * self.generations // 3 // (self.restarts + 1)
 
     @property
     def live_games(self) -> int:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -55,6 +56,7 @@ class RoleEvolutionState:
         may_replace: Whether a role may replace another in a team.
         opponents: Teams of other populations that play the other side; None for frozen opponents
             of the population's own.
+        set_aside: The best teams of former starts, whose roles stay alive outside of the pool.
     """
 
     settings: EvolveRoles
@@ -67,6 +69,7 @@ class RoleEvolutionState:
     seeded_scores: tuple[float, int] = (0.0, 0)
     may_replace: MayReplace = allow_any
     opponents: OpponentMixture | None = None
+    set_aside: list[TeamComposition] = field(default_factory=list)
     _writer: HistoryWriter = field(default_factory=HistoryWriter)
 
     @property
@@ -180,6 +183,7 @@ class RoleEvolutionState:
             "games_this_generation": coordinator.games_this_generation,
             "champion": list(self.champion),
             "seeded_scores": list(self.seeded_scores),
+            "set_aside": [asdict(team) for team in self.set_aside],
         }
         games = [(i, game) for i, generation in enumerate(self.recent) for game in generation]
         return Snapshot(
@@ -193,6 +197,11 @@ class RoleEvolutionState:
             },
             notes={"done": done, "evolution": evolution, "previous_shares": dict(shares)},
         )
+
+
+def read_team(entry: Mapping[str, Any]) -> TeamComposition:
+    """Return a team from its fields."""
+    return TeamComposition(tuple(entry["roles"]), entry["value"], entry["games"])
 
 
 def read_recent_games(snapshot: Snapshot) -> list[list[ScoredGame]]:
@@ -224,7 +233,7 @@ def initial_state(settings: EvolveRoles, catalog: RoleCatalog, n_agents: int) ->
         references = seeded_roles(domain, catalog)
         history = parse_history(settings.history, "The history")
         coordinator = _restore_coordinator(history, catalog, n_agents, config, seed)
-        teams = [TeamComposition(**dict(entry)) for entry in history.teams]
+        teams = [read_team(dict(entry)) for entry in history.teams]
         for role in references:  # they may have been renamed or left out by hand
             if all(role.tiers != known.tiers or role.name != known.name for known in catalog.roles):
                 catalog.add_role(role)
@@ -260,11 +269,12 @@ def state_from_snapshot(
     coordinator.assignments = {int(a): int(role) for a, role in notes["assignments"].items()}
     coordinator.games_this_generation = notes["games_this_generation"]
     seeded = seeded_team(settings.environment.domain, catalog, n_agents)
-    teams = [TeamComposition(**dict(entry)) for entry in history.teams]
+    teams = [read_team(dict(entry)) for entry in history.teams]
     total, n_games = notes["seeded_scores"]
     state = RoleEvolutionState(
         settings, coordinator, seeded, teams, tuple(notes["champion"]),
         read_recent_games(snapshot), seeded_scores=(total, n_games),
+        set_aside=[read_team(entry) for entry in notes.get("set_aside", ())],
     )  # fmt: skip
     state.contributions = state.estimate_contributions()
     return state
