@@ -198,6 +198,7 @@ class EvolveRolesArguments(TypedDict, total=False):
     survivors: int
     population: int
     recent_generations: int
+    restarts: int
     role_counts: Literal["fixed", "free"]
     vary: Mapping[str, str]
     held_out: Mapping[str, str]
