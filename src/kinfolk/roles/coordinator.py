@@ -162,15 +162,15 @@ class EvolutionaryRoleCoordinator:
                 self.catalog.roles[role] = replace(self.catalog.roles[role], retired=None)
                 self.pool.append(role)
 
-    def restart(self, founders: Sequence[int], kept: Collection[int] = ()) -> None:
+    def restart(self, founders: Sequence[int], set_aside: Collection[int] = ()) -> None:
         """Begin anew: the pool becomes some founders and newly sampled roles.
 
         Args:
             founders: Ids of roles to begin with.
-            kept: Ids of roles that stay alive outside of the pool; `revive` brings them back.
+            set_aside: Ids of roles that stay alive outside of the pool; `revive` brings them back.
                 All others of the pool are retired.
         """
-        for role in sorted(set(self.pool) - {*founders, *kept}):
+        for role in sorted(set(self.pool) - {*founders, *set_aside}):
             self.catalog.roles[role] = replace(self.catalog.roles[role], retired=self.generation)
         self.pool = []
         self.revive(founders)
