@@ -21,6 +21,7 @@ from kinfolk.cli.commands.doctor import doctor
 from kinfolk.cli.commands.evaluate import eval_command
 from kinfolk.cli.commands.evolve_nets import nets
 from kinfolk.cli.commands.evolve_roles import roles
+from kinfolk.cli.commands.exploit import exploit_command
 from kinfolk.cli.commands.export import export
 from kinfolk.cli.commands.list_commands import (
     behaviors,
@@ -65,6 +66,7 @@ app.command(cls=settings_command("compare"))(compare)
 app.command(cls=settings_command("tournament", engine="processes"))(tournament)
 app.command(cls=settings_command("crossplay", engine="processes"))(crossplay)
 app.command("train", cls=settings_command("train"))(train_command)
+app.command("exploit", cls=settings_command("exploit"))(exploit_command)
 for listing in (worlds, scenarios, policies, behaviors, metrics):
     app.command()(listing)
 app.command(cls=settings_command("explain", "config", "json"))(explain)

@@ -39,16 +39,23 @@ class LeagueSettings(Settings):
         20, "Updates after which a snapshot of a main agent joins at the latest.", ge=1
     )
     snapshot_win_rate: float = setting(
-        0.8, "Win rate against every snapshot at which a main agent's joins earlier.", gt=0.5, le=1.0
+        0.8,
+        "Win rate against every snapshot at which a main agent's joins earlier.",
+        gt=0.5,
+        le=1.0,
     )
     exploiter_win_rate: float = setting(
-        0.7, "Win rate against its opponents at which an exploiter joins and is reset.", gt=0.5, le=1.0
+        0.7,
+        "Win rate against its opponents at which an exploiter joins and is reset.",
+        gt=0.5,
+        le=1.0,
     )
     exploiter_updates: int = setting(
         40, "Updates after which an exploiter that has not won joins and is reset.", ge=1
     )
     exploiter_start: Literal["initial", "main"] = setting(
-        "initial", "Weights of a reset exploiter: its first ones, or those of its side's main agent."
+        "initial",
+        "Weights of a reset exploiter: its first ones, or those of its side's main agent.",
     )
     min_episodes: int = setting(
         20, "Episodes against an opponent before a win rate has consequences.", ge=1
@@ -116,9 +123,7 @@ def draw_weights(
     return {number: weight for number, weight in weights.items() if weight > 0}
 
 
-def is_snapshot_due(
-    updates: int, records: Sequence[WinRate], settings: LeagueSettings
-) -> bool:
+def is_snapshot_due(updates: int, records: Sequence[WinRate], settings: LeagueSettings) -> bool:
     """Return whether a snapshot of a main agent joins the league.
 
     Args:

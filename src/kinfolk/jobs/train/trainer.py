@@ -138,9 +138,9 @@ class TrainingLoop:
         _record_episodes(self.state, self._results)
         return stats
 
-    def update(self) -> Iterator[Event]:
-        """Collect and learn once; yield the events of this update."""
-        rollout = self.collect()
+    def update(self, pool: OpponentPool | None = None) -> Iterator[Event]:
+        """Collect and learn once, against `pool` if it is given; yield the events of this update."""
+        rollout = self.collect(pool)
         if rollout.n_restarted:
             yield EpisodesRestarted(step=self.state.steps, episodes=rollout.n_restarted)
         start = time.perf_counter()

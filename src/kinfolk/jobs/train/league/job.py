@@ -85,7 +85,7 @@ class LeagueLoop:
         """Train to the end: yield events, policy files and snapshots, as a job does."""
         if not self.league.members:
             mains = [learner for learner in self.learners if learner.kind == "main"]
-            yield from self._join({learner: "start" for learner in mains})
+            yield from self._join(dict.fromkeys(mains, "start"))
         while self.steps < self.settings.steps:
             yield from self.update()
             is_last = self.steps >= self.settings.steps
@@ -148,9 +148,7 @@ class LeagueLoop:
                 joining[learner] = reason
         return joining
 
-    def _join(
-        self, joining: dict[LeagueLearner, JoinReason]
-    ) -> Iterator[Event | FileChunk]:
+    def _join(self, joining: dict[LeagueLearner, JoinReason]) -> Iterator[Event | FileChunk]:
         """Add snapshots, play their games, reset exploiters; yield policy files and the event."""
         present = self._present_weights()
         joined = [

@@ -143,7 +143,7 @@ def learner_settings(settings: Train, sides: LeagueSides, learner: LeagueLearner
     changes = {
         "league": False,
         "slots": slots,
-        "agent_slot_map": _slot_maps(sides, learner)[0],
+        "agent_slot_map": league_slot_maps(sides.world_sides, learner.side, learner.name)[0],
         "world_slot_maps": {},
         "seed": settings.seed + learner.number * _SEED_STRIDE,
         "steps": max(1, settings.steps // len(sides.learners)),
@@ -152,16 +152,20 @@ def learner_settings(settings: Train, sides: LeagueSides, learner: LeagueLearner
     return settings.model_copy(update=changes)
 
 
-def _slot_maps(sides: LeagueSides, learner: LeagueLearner) -> list[SlotMap]:
-    """Return the slot map of each rotation of the sides."""
-    slots = sides.world_sides.slots
-    seat = learner.side  # among the slots of a game; a team takes either side by the rotation
-    names = {slot: learner.name if i == seat else OPPONENTS for i, slot in enumerate(slots)}
-    maps = []
-    for rotation in sides.world_sides.slot_maps:
+def league_slot_maps(sides: WorldSides, seat: int, name: str) -> list[SlotMap]:
+    """Return the slot map of each rotation of two sides, of which a learner plays one.
+
+    Args:
+        sides: Sides of the world.
+        seat: Side of the learner in the first rotation.
+        name: Slot of the learner; the other side is that of the opponents.
+    """
+    names = {slot: name if i == seat else OPPONENTS for i, slot in enumerate(sides.slots)}
+    maps: list[SlotMap] = []
+    for rotation in sides.slot_maps:
         assert isinstance(rotation, dict)  # only rows of one group have lists
         maps.append({group: names[str(slot)] for group, slot in rotation.items()})
-    return list[SlotMap](maps)
+    return maps
 
 
 def learner_plans(
@@ -177,5 +181,5 @@ def learner_plans(
     plan = build_plan(settings)
     assert isinstance(plan.observer, Collection)
     observer = replace(plan.observer, pool_slot=OPPONENTS)
-    slot_maps = _slot_maps(sides, learner)
+    slot_maps = league_slot_maps(sides.world_sides, learner.side, learner.name)
     return [replace(plan, slot_map=slot_map, observer=observer) for slot_map in slot_maps]

@@ -62,9 +62,7 @@ def member_policy(policies: Policies, slot: str, arrays: Mapping[str, AnyArray])
     return ResolvedPolicy(initial.class_path, initial.settings, arrays)
 
 
-def _make_plan(
-    settings: Train, league: League, policies: Sequence[ResolvedPolicy]
-) -> MeetingPlan:
+def _make_plan(settings: Train, league: League, policies: Sequence[ResolvedPolicy]) -> MeetingPlan:
     """Return what all games between members have in common; players are members in their order."""
     return MeetingPlan(
         settings.world_ref,

@@ -78,9 +78,7 @@ class League:
         side = self.sides.other_side(learner.side)
         return [member.number for member in self.members if member.side == side]
 
-    def make_pool(
-        self, learner: LeagueLearner, present: Mapping[int, Arrays]
-    ) -> OpponentPool:
+    def make_pool(self, learner: LeagueLearner, present: Mapping[int, Arrays]) -> OpponentPool:
         """Return the opponents of a learner with their sampling weights.
 
         Args:
