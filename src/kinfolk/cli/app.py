@@ -21,7 +21,6 @@ from kinfolk.cli.commands.doctor import doctor
 from kinfolk.cli.commands.evaluate import eval_command
 from kinfolk.cli.commands.evolve_nets import nets
 from kinfolk.cli.commands.evolve_roles import roles
-from kinfolk.cli.commands.exploit import exploit_command
 from kinfolk.cli.commands.export import export
 from kinfolk.cli.commands.list_commands import (
     behaviors,
@@ -41,6 +40,7 @@ from kinfolk.cli.commands.train import train_command
 from kinfolk.cli.commands.view import view
 from kinfolk.cli.compile import compile_command
 from kinfolk.cli.examples import add_examples, format_first_steps
+from kinfolk.cli.exploit import exploit_command
 from kinfolk.cli.flags import settings_command
 from kinfolk.cli.hints import add_example, explain_usage, find_command
 from kinfolk.cli.new import new

@@ -118,7 +118,7 @@ class MatrixGame(BatchedWorld):
         rows[chosen, :, :4] = np.ones(1, np.float32).view(np.uint8)
 
     def counters(self) -> dict[str, AnyArray]:
-        """Return no counters."""
+        """Return nothing: the game counts nothing."""
         return {}
 
     @staticmethod
@@ -130,7 +130,7 @@ class MatrixGame(BatchedWorld):
         """Record nothing: a game has no events."""
 
     def events(self) -> list[WorldEvent]:
-        """Return no events."""
+        """Return nothing: a game has no events."""
         return []
 
     def render_text(self, world: int) -> str:

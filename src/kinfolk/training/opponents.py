@@ -255,6 +255,6 @@ class MixturePolicy:
         return self._actions
 
     def close(self) -> None:
-        """Close all policies."""
+        """Close all policies of the mixture."""
         for policy in self._policies:
             policy.close()

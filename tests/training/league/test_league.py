@@ -218,3 +218,22 @@ def test_snapshots_of_a_league_hold_members_games_and_every_learner():
     assert last.arrays["league/games"].shape == (2 * 15, 4), (
         "15 pairs of six members, two games each"
     )
+
+
+@pytest.mark.more
+@pytest.mark.train
+def test_the_command_trains_a_league_and_says_how_to_exploit_it(tmp_path, capsys, monkeypatch):
+    from kinfolk.cli.app import main
+
+    monkeypatch.chdir(tmp_path)
+    words = ["train", "--league", "--world", GAME, "--slot", "main=kin://mlp?hidden=[4]",
+             "--worlds", "8", "--rollout-length", "2", "--steps", "64", "--out", "league",
+             "--matchmaking.snapshot-every", "2", "--matchmaking.payoff-games", "2"]  # fmt: skip
+    with pytest.raises(SystemExit) as left:
+        main(words)
+    said = capsys.readouterr()
+    assert left.value.code == 0
+    assert "Joined the league after 0 updates: main-0 (start); members: 1." in said.err
+    assert "Mean score of row against column; 2 games each" in said.out
+    assert "Nash mixture: main-" in said.out
+    assert "measure them: kinfolk exploit league" in said.out

@@ -124,7 +124,7 @@ def _describe_league(event: Any) -> str:
     """Return one line about members that joined the league."""
     joined = ", ".join(f"{name} ({reason})" for name, reason in event.joined.items())
     return (
-        f"Joined the league after {event.update} updates: {joined}; {len(event.members)} members."
+        f"Joined the league after {event.update} updates: {joined}; members: {len(event.members)}."
     )
 
 

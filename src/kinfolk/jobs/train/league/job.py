@@ -71,7 +71,7 @@ class LeagueLoop:
 
     @property
     def learners(self) -> Sequence[LeagueLearner]:
-        """Everybody who learns."""
+        """Main agents and exploiters of all sides, by number."""
         return self.league.sides.learners
 
     def _present_weights(self) -> dict[int, Arrays]:

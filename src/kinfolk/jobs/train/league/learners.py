@@ -135,9 +135,9 @@ def learner_settings(settings: Train, sides: LeagueSides, learner: LeagueLearner
         sides: Sides and learners of the league.
         learner: The learner.
     """
-    own, other = sides.slots[learner.side], sides.slots[sides.other_side(learner.side)]
+    main, other = sides.slots[learner.side], sides.slots[sides.other_side(learner.side)]
     slots = (
-        own.model_copy(update={"id": learner.name}),
+        main.model_copy(update={"id": learner.name}),
         other.model_copy(update={"id": OPPONENTS, "trainable": False, "loss_profile": None}),
     )
     changes = {
@@ -152,15 +152,15 @@ def learner_settings(settings: Train, sides: LeagueSides, learner: LeagueLearner
     return settings.model_copy(update=changes)
 
 
-def league_slot_maps(sides: WorldSides, seat: int, name: str) -> list[SlotMap]:
+def league_slot_maps(sides: WorldSides, side: int, name: str) -> list[SlotMap]:
     """Return the slot map of each rotation of two sides, of which a learner plays one.
 
     Args:
         sides: Sides of the world.
-        seat: Side of the learner in the first rotation.
+        side: Side of the learner in the first rotation.
         name: Slot of the learner; the other side is that of the opponents.
     """
-    names = {slot: name if i == seat else OPPONENTS for i, slot in enumerate(sides.slots)}
+    names = {slot: name if i == side else OPPONENTS for i, slot in enumerate(sides.slots)}
     maps: list[SlotMap] = []
     for rotation in sides.slot_maps:
         assert isinstance(rotation, dict)  # only rows of one group have lists
