@@ -271,6 +271,7 @@ class EvolveNetsArguments(TypedDict, total=False):
     inherit: Sequence[Literal["env", "mem", "fit"]]
     matches: int | None
     steps: int | None
+    hall_every: int | None
     imitate: str | None
     adversarial: str | None
     target_episodes: int
