@@ -195,6 +195,7 @@ class ExploitArguments(TypedDict, total=False):
     seed: int
     weights: Mapping[str, Any]
     sides: Mapping[str, Sequence[str]]
+    exchange_sides: bool | None
     response: str | None
     net: str
     steps: int

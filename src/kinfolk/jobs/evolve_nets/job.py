@@ -171,14 +171,14 @@ def _add_hall_scores(
         return scores
     settings, generation = state.settings, state.generation
     key = int(fold_in(fold_in(seed_key(settings.seed), _HALL_BRANCH), generation))
-    found = play_hall(
+    hall_scores = play_hall(
         state.setup, state.populations, state.hall, generation, key, settings.chunk_size, engine
     )
     fitness = {
-        name: (present + found.fitness[name]) / 2 if name in found.fitness else present
+        name: (present + hall_scores.fitness[name]) / 2 if name in hall_scores.fitness else present
         for name, present in scores.fitness.items()
     }
-    return replace(scores, fitness=fitness, steps=scores.steps + found.steps)
+    return replace(scores, fitness=fitness, steps=scores.steps + hall_scores.steps)
 
 
 def _extend_hall(state: NetEvolutionState) -> Iterator[FileChunk]:
