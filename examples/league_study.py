@@ -7,9 +7,10 @@ present selves), with the same rows, nets and settings. Of the league, the Nash 
 nets. Fresh best responses with one budget tell how exploitable each is, and cross-play with scripts, with chance and
 with the nets of another seed gives the worst case on each side.
 
-The full plan takes at most about an hour of two cores, of processor minutes for each of six trials: 6 of training with the
-games of its members, 6 of best responses and 8 of cross-play, if episodes last to the end. `--quick` takes a few minutes. It may
-be killed at any time: the same command goes on where it stopped, and does not repeat what is finished.
+The full plan takes at most about an hour of two cores. A training of 4 M rows with the games of its members took 2 processor
+minutes on a shared machine; best responses and cross-play are the more expensive, the longer episodes last. `--quick`
+took half a processor minute. It may be killed at any time: the same command goes on where it stopped, and does not
+repeat what is finished.
 """
 
 import argparse
