@@ -68,6 +68,22 @@ def test_the_kin_study_compares_and_resumes_trainings_with_and_without_lineage_r
 
 
 @pytest.mark.more
+@pytest.mark.train
+def test_the_league_study_measures_both_arms_and_repeats_nothing_that_is_finished(tmp_path):
+    from league_study import Plan, study
+
+    plan = Plan(steps=8_000, response_steps=4_000, episodes=2, out=tmp_path)
+    rows = study(plan, seeds=2, jobs=1)
+    assert [row[0] for row in rows] == [
+        "lead of a best response as predators", "lead of a best response as prey",
+        "worst score as predators", "worst score as prey",
+    ]  # fmt: skip
+    files = {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*.safetensors")}
+    assert study(plan, seeds=2, jobs=1) == rows
+    assert {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*.safetensors")} == files
+
+
+@pytest.mark.more
 def test_the_studies_of_variants_show_what_each_variant_is_about(tmp_path):
     np, plots = pytest.importorskip("numpy"), pytest.importorskip("matplotlib")
     plots.use("Agg")

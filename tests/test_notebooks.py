@@ -116,3 +116,13 @@ def test_a_competition_names_the_submission_that_fails_and_writes_its_page(tmp_p
     text = printed(notebook)
     assert "broken.py:12 in act_async: self.actions[0, 99] = 1" in text
     assert "tournament.html " in text
+
+
+@pytest.mark.more
+@pytest.mark.train
+def test_a_league_is_less_exploitable_than_the_last_net_of_self_play(tmp_path):
+    leads = '[r.exploitability[""].mean for r in (of_league, of_last)]'
+    notebook, (of_league, of_last) = execute("league", tmp_path, leads)
+    assert of_league < of_last
+    assert len(shown(notebook, "image/png")) == 1
+    assert "self-play: a best response of 2,560 rows leads by " in printed(notebook)

@@ -34,6 +34,7 @@ FUNCTIONS: dict[str, Any] = {
     "crossplay": kf.crossplay,
     "scenarios": kf.evaluate_scenarios,
     "train": kf.train,
+    "exploit": kf.exploit,
     "evolve-roles": kf.evolve_roles,
     "evolve-nets": kf.evolve_nets,
 }

@@ -17,6 +17,7 @@ from kinfolk.core.imports import export_lazily
 if TYPE_CHECKING:
     from kinfolk import jobs
     from kinfolk.api import stats
+    from kinfolk.api.exploit import ExploitResult, exploit
     from kinfolk.api.jobs import (
         ComparisonResult,
         EvaluationResult,
@@ -89,7 +90,7 @@ if TYPE_CHECKING:
 
 __all__ = ["compare", "evaluate", "evolve_nets", "evolve_roles", "jobs", "make_engine", "train"]
 __all__ += ["Trainer", "crossplay", "export_policy", "register_env", "register_loss", "tournament"]
-__all__ += ["CrossPlayResult", "TournamentResult", "register_policy"]
+__all__ += ["CrossPlayResult", "ExploitResult", "TournamentResult", "exploit", "register_policy"]
 __all__ += ["ScenarioResult", "evaluate_scenarios", "scenarios"]
 __all__ += ["load_run", "make", "metrics", "pettingzoo", "round_robin", "runs", "stats", "sweep"]
 __all__ += ["ComparisonResult", "EvaluationResult", "NetEvolutionResult"]

@@ -14,7 +14,7 @@ from kinfolk.jobs import JOB_SETTINGS
 from kinfolk.worlds import WORLDS
 
 ROOT = Path(__file__).resolve().parents[2]
-COMMANDS = ["play", "explain", "eval", "compare", "tournament", "crossplay", "train",
+COMMANDS = ["play", "explain", "eval", "compare", "tournament", "crossplay", "train", "exploit",
             "evolve-roles", "evolve-nets"]  # fmt: skip
 
 
@@ -157,7 +157,7 @@ def test_a_file_holds_a_comparison(run, tmp_path):
                      marks=pytest.mark.train),
         (["settings", "savana"],
          "No world or job is named 'savana'. Did you mean 'savanna'? Known: play, explain, eval, "
-         "scenarios, compare, tournament, crossplay, train, evolve-roles, evolve-nets, savanna, cogsguard, gym:CartPole-v1, probe."),
+         "scenarios, compare, tournament, crossplay, train, exploit, evolve-roles, evolve-nets, savanna, cogsguard, gym:CartPole-v1, probe."),
     ],
 )  # fmt: skip
 def test_wrong_settings_are_refused_in_a_sentence(words, sentence, run):

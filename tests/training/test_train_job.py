@@ -1,14 +1,9 @@
 """The training job: its contract, defaults, engines, resuming and events."""
 
-import hashlib
 import json
-import multiprocessing
-import os
-import random
-import signal
-import time
 
 import pytest
+from killed_runs import files_of, prove_resuming
 from small_trainings import SCRIPTED, TINY, TWO, settings_of
 
 from kinfolk.core.errors import DamagedRunError, SettingsError
@@ -220,54 +215,19 @@ def test_training_stops_at_its_target_or_without_improvement():
 # --- resuming runs that were killed ---------------------------------------------------------
 
 
-def write_slowly(folder, settings):
-    for _ in run_and_store(
-        open_run(folder), lambda snapshot: train(settings, LocalEngine(), snapshot)
-    ):
-        time.sleep(0.01)
-
-
-def kill_until_done(folder, settings, chance, most):
-    """Start the run again and again and kill it with -9 at random moments, at most so often."""
-    context, kills = multiprocessing.get_context("fork"), 0
-    while open_run(folder).status != "done":
-        child = context.Process(target=write_slowly, args=(folder, settings))
-        child.start()
-        child.join(chance.uniform(0.05, 0.6) if kills < most else None)
-        if child.exitcode is None:
-            os.kill(child.pid, signal.SIGKILL)
-            kills += 1
-        child.join()
-        assert child.exitcode in (0, -signal.SIGKILL)
-    return kills
-
-
-def files_of(run):
-    return {
-        path.relative_to(run.folder).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest()
-        for path in sorted(run.folder.rglob("*"))
-        if path.is_file() and path.name not in ("lock", "timings.jsonl")
-    }
-
-
-def prove_resuming(tmp_path, steps, most):
+def prove(tmp_path, steps, most):
     settings = validate_settings(Train, merge_settings(EVERYTHING, {"steps": steps}))
-    whole = create_run(tmp_path / "whole", "train", settings.model_dump())
-    list(run_and_store(whole, lambda snapshot: train(settings, LocalEngine(), snapshot)))
-    killed = create_run(tmp_path / "killed", "train", settings.model_dump())
-    kills = kill_until_done(killed.folder, settings, random.Random(3), most)
-    assert files_of(whole) == files_of(killed)
-    return kills
+    return prove_resuming(tmp_path, "train", train, settings, most)
 
 
 @pytest.mark.more
 def test_killed_and_resumed_the_weights_are_those_of_a_run_never_stopped(tmp_path):
-    assert prove_resuming(tmp_path, 4000, 3) >= 2
+    assert prove(tmp_path, 4000, 3) >= 2
 
 
 @pytest.mark.slow
 def test_killed_ten_times(tmp_path):
-    assert prove_resuming(tmp_path, 30_000, 10) == 10
+    assert prove(tmp_path, 30_000, 10) == 10
 
 
 def test_a_damaged_checkpoint_is_refused_and_the_previous_one_can_be_used(tmp_path):

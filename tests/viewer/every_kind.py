@@ -10,6 +10,8 @@ from kinfolk.jobs.evolve_nets.job import evolve_nets
 from kinfolk.jobs.evolve_nets.settings import EvolveNets
 from kinfolk.jobs.evolve_roles.job import evolve_roles
 from kinfolk.jobs.evolve_roles.settings import EvolveRoles
+from kinfolk.jobs.exploit.job import exploit
+from kinfolk.jobs.exploit.settings import Exploit
 from kinfolk.jobs.round_robin import RoundRobin, round_robin
 from kinfolk.jobs.scenarios.job import evaluate_scenarios
 from kinfolk.jobs.scenarios.settings import EvaluateScenarios
@@ -51,6 +53,15 @@ COEVOLUTION = {
 TRAINING = {
     "world": "probe", "worlds": 4, "rollout_length": 16, "steps": 2000,
     "ppo": {"minibatch_size": 64, "n_epochs": 2},
+}  # fmt: skip
+LEAGUE = {
+    "league": True, "slots": {"herd": "kin://mlp?hidden=[8]", "pack": "kin://mlp?hidden=[8]"},
+    "agent_slot_map": {"grazer": "herd", "hunter": "pack"},
+    "matchmaking": {"snapshot_every": 2, "payoff_games": 2},
+}  # fmt: skip
+RESPONSE = {
+    **TRAINING, "steps": 500, "episodes": 4,
+    "policies": {"grazer": {"still": "kin://noop"}, "hunter": {"chance": "kin://random"}},
 }  # fmt: skip
 POLICIES = ["kin://smart", "kin://random", "kin://noop"]
 FAILING = "class:kinfolk.policies.failing.FailingPolicy?after=5"
@@ -94,6 +105,8 @@ KINDS = {
     "roles-coevolved": ("evolve_roles", evolve_roles, EvolveRoles, {**ROLES, **COEVOLUTION}),
     "nets": ("evolve_nets", evolve_nets, EvolveNets, NETS),
     "train": ("train", train, Train, TRAINING),
+    "train-league": ("train", train, Train, {**TRAINING, **LEAGUE}),
+    "exploit": ("exploit", exploit, Exploit, RESPONSE),
     "sweep-eval": ("sweep", sweep, Sweep,
                    {"job": "eval", "seeds": (0, 1, 2), "vary": {"max_ticks": (10, 20, 30)},
                     "settings": {"world": "probe", "episodes": 3}}),

@@ -15,6 +15,7 @@ from kinfolk.jobs.train.settings import EvalSettings
 from kinfolk.play.slots import SlotsLike
 from kinfolk.roles.model import EvolutionConfig
 from kinfolk.training.loss_calls import LossProfilesLike
+from kinfolk.training.matchmaking import LeagueSettings
 from kinfolk.training.opponents import OpponentPoolSettings
 from kinfolk.training.settings import BehaviorCloning, Kickstart, PPOSettings, TeacherSettings
 
@@ -176,11 +177,35 @@ class TrainArguments(TypedDict, total=False):
     losses: Mapping[str, Mapping[str, Any]]
     teachers: Mapping[str, TeacherSettings | Mapping[str, Any]]
     opponent_pool: OpponentPoolSettings | Mapping[str, Any] | None
+    league: bool
+    matchmaking: LeagueSettings | Mapping[str, Any]
     evaluation: EvalSettings | Mapping[str, Any]
     score: Literal["return", "length"]
     stats_window: int
     target_score: float | None
     patience: int | None
+    checkpoint_every: int
+
+class ExploitArguments(TypedDict, total=False):
+    """Arguments that are fields of `Exploit`."""
+
+    world: str
+    preset: str | None
+    world_settings: Mapping[str, Any]
+    seed: int
+    weights: Mapping[str, Any]
+    sides: Mapping[str, Sequence[str]]
+    exchange_sides: bool | None
+    response: str | None
+    net: str
+    steps: int
+    worlds: int
+    n_chunks: int
+    rollout_length: int
+    ppo: PPOSettings | Mapping[str, Any]
+    episodes: int
+    eval_seed: int
+    metric: Literal["return_per_life", "return", "reward_per_tick"]
     checkpoint_every: int
 
 class EvolveRolesArguments(TypedDict, total=False):
@@ -248,6 +273,7 @@ class EvolveNetsArguments(TypedDict, total=False):
     inherit: Sequence[Literal["env", "mem", "fit"]]
     matches: int | None
     steps: int | None
+    hall_every: int | None
     imitate: str | None
     adversarial: str | None
     target_episodes: int

@@ -44,6 +44,7 @@ _JOBS = {
     "champion_evaluated": "evolve_roles",
     "nets_evolved": "evolve_nets",
     "training_done": "train",
+    "exploited": "exploit",
     "swept": "sweep",
 }
 

@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
 from kinfolk.api.frames import to_html
 from kinfolk.api.results import JobResult, run_job, signature_of
+from kinfolk.core.errors import UsageError
+from kinfolk.core.events import Event, FileChunk, Snapshot
 from kinfolk.core.settings import validate_settings
 from kinfolk.engines import make_engine
 from kinfolk.evaluation.export import ColumnTable
 from kinfolk.evaluation.statistics import Estimate
 from kinfolk.jobs.train.job import train as train_job
+from kinfolk.jobs.train.league.job import LeagueLoop
+from kinfolk.jobs.train.league.state import League
 from kinfolk.jobs.train.reports import TrainingDone
 from kinfolk.jobs.train.settings import Train
-from kinfolk.jobs.train.trainer import TrainingLoop
+from kinfolk.jobs.train.trainer import Rollout, TrainingLoop
 from kinfolk.play.slots import PolicySlot
 from kinfolk.store.run import new_run_folder
+from kinfolk.training.opponents import OpponentPool
 from kinfolk.training.profiles import name_losses
 
 if TYPE_CHECKING:
@@ -120,12 +125,55 @@ class Trainer(TrainingLoop):
         jobs: int = 1,
         **settings: Unpack[TrainArguments],
     ) -> None:
-        chosen = _read_settings(world, env_kwargs, dict(settings))
-        super().__init__(chosen, make_engine(engine, jobs))
+        chosen, self._league = _read_settings(world, env_kwargs, dict(settings)), None
+        if not chosen.league:
+            super().__init__(chosen, make_engine(engine, jobs))
+            return
+        self.settings, self._engine = chosen, make_engine(engine, jobs)
+        self._league = LeagueLoop(chosen, self._engine)
+        self.state = self._league.loops[0].state
+
+    @property
+    def league(self) -> League:
+        """Members, win rates and payoffs of a league.
+
+        Raises:
+            UsageError: The training has no league.
+        """
+        if self._league is None:
+            raise UsageError("This training has no league: it was made without league=True.")
+        return self._league.league
+
+    def collect(self, pool: OpponentPool | None = None) -> Rollout:
+        """Play `rollout_length` ticks in every world with the current nets, and return the rows.
+
+        Args:
+            pool: Opponents to play against; None for those of the training, if it has any.
+
+        Raises:
+            UsageError: It is a league, in which every learner collects rows of its own.
+        """
+        if self._league is not None:
+            raise UsageError(
+                "A league has several learners, each with rows of its own: iterate over the trainer, or "
+                "call update()."
+            )
+        return super().collect(pool)
+
+    def update(self, pool: OpponentPool | None = None) -> Iterator[Event]:
+        """Collect and learn once, against `pool` if it is given; yield the events of this update."""
+        return super().update(pool) if self._league is None else self._league.update()
+
+    def run(self) -> Iterator[Event | Snapshot | FileChunk]:
+        """Train to the end: yield events, policy files and snapshots, as a job does."""
+        return super().run() if self._league is None else self._league.run()
 
     def close(self) -> None:
         """Stop all workers of the training."""
-        super().close()
+        if self._league is None:
+            super().close()
+        else:
+            self._league.close()
         self._engine.close()
 
     def __enter__(self) -> Trainer:

@@ -40,6 +40,7 @@ from kinfolk.cli.commands.train import train_command
 from kinfolk.cli.commands.view import view
 from kinfolk.cli.compile import compile_command
 from kinfolk.cli.examples import add_examples, format_first_steps
+from kinfolk.cli.exploit import exploit_command
 from kinfolk.cli.flags import settings_command
 from kinfolk.cli.hints import add_example, explain_usage, find_command
 from kinfolk.cli.new import new
@@ -65,6 +66,7 @@ app.command(cls=settings_command("compare"))(compare)
 app.command(cls=settings_command("tournament", engine="processes"))(tournament)
 app.command(cls=settings_command("crossplay", engine="processes"))(crossplay)
 app.command("train", cls=settings_command("train"))(train_command)
+app.command("exploit", cls=settings_command("exploit"))(exploit_command)
 for listing in (worlds, scenarios, policies, behaviors, metrics):
     app.command()(listing)
 app.command(cls=settings_command("explain", "config", "json"))(explain)

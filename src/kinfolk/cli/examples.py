@@ -19,6 +19,7 @@ EXAMPLES = {
     "tournament": "kinfolk tournament submissions/ --world cogsguard --preset head_to_head --jobs 2",
     "crossplay": "kinfolk crossplay kin://smart kin://random --world cogsguard --preset head_to_head",
     "train": "kinfolk train --world gym:CartPole-v1 --steps 100000 --out runs/cartpole",
+    "exploit": "kinfolk exploit kin://smart --world cogsguard --preset head_to_head --steps 100000",
     "worlds": "kinfolk worlds",
     "scenarios": "kinfolk scenarios",
     "policies": "kinfolk policies",

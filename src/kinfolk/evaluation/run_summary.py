@@ -117,6 +117,11 @@ def _describe_training(last: Mapping[str, Any]) -> str:
     return ", ".join([*parts, *([f"return per life {', '.join(lives)}"] if lives else [])])
 
 
+def _describe_exploited(last: Mapping[str, Any]) -> str:
+    leads = [f"{n} {format_estimate(e)}".strip() for n, e in last["exploitability"].items()]
+    return f"a best response leads by {', '.join(leads)}, {last['step']:,} rows"
+
+
 def _describe_champion(last: Mapping[str, Any]) -> str:
     return f"champion {format_estimate(last['scores']['champion'])}, n = {last['games']}"
 
@@ -143,6 +148,7 @@ _HEADLINES: dict[str, Callable[[Mapping[str, Any]], str]] = {
     "crossplay_done": _describe_crossplay,
     "scenarios_evaluated": _describe_scenarios,
     "training_done": _describe_training,
+    "exploited": _describe_exploited,
     "champion_evaluated": _describe_champion,
     "nets_evolved": _describe_nets,
     "swept": _describe_sweep,

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from kinfolk.jobs.evolve_nets.settings import EvolveNets
     from kinfolk.jobs.evolve_roles.job import evolve_roles
     from kinfolk.jobs.evolve_roles.settings import EvolveRoles
+    from kinfolk.jobs.exploit.job import exploit
+    from kinfolk.jobs.exploit.settings import Exploit
     from kinfolk.jobs.round_robin import RoundRobin, round_robin
     from kinfolk.jobs.scenarios.job import evaluate_scenarios
     from kinfolk.jobs.scenarios.settings import EvaluateScenarios
@@ -42,6 +44,7 @@ __all__ = [
     "EvaluateScenarios",
     "EvolveNets",
     "EvolveRoles",
+    "Exploit",
     "RoundRobin",
     "Sweep",
     "Tournament",
@@ -52,6 +55,7 @@ __all__ = [
     "evaluate_scenarios",
     "evolve_nets",
     "evolve_roles",
+    "exploit",
     "round_robin",
     "sweep",
     "tournament",
@@ -73,6 +77,7 @@ _SETTINGS = {
     ),
     "crossplay": ("kinfolk.jobs.crossplay:CrossPlay", "every policy with every other"),
     "train": ("kinfolk.jobs.train.settings:Train", "training of nets by PPO"),
+    "exploit": ("kinfolk.jobs.exploit.settings:Exploit", "best responses to fixed policies"),
     "evolve-roles": ("kinfolk.jobs.evolve_roles.settings:EvolveRoles", "evolution of roles"),
     "evolve-nets": ("kinfolk.jobs.evolve_nets.settings:EvolveNets", "neuroevolution"),
 }

@@ -149,7 +149,7 @@ def analyse_crossplay(
         for i, pairing in enumerate(pairings)
     }
     names = [player.name for player in players]
-    mixtures, regret, notes = _find_mixtures(plan, pools, names, by_pairing)
+    mixtures, regret, notes = find_mixtures(plan, pools, names, by_pairing)
     self_play = _compare_self_play(plan, pools, names, by_pairing)
     if not any(row.self_play for row in self_play):
         notes.append(
@@ -191,7 +191,7 @@ def _payoff_tensors(
     return tensors
 
 
-def _find_mixtures(
+def find_mixtures(
     plan: MeetingPlan, pools: Sequence[Sequence[int]], names: Sequence[str],
     by_pairing: Mapping[Pairing, AnyArray],
 ) -> tuple[list[PolicyMixture], float | None, list[str]]:  # fmt: skip

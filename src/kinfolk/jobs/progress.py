@@ -40,6 +40,13 @@ def _count_crossplay_games(settings: Any) -> int:
     return len(pair_all(sides, pools, with_self=True)) * int(settings.games)
 
 
+def _count_response_steps(settings: Any) -> int:
+    """Return the steps of all best responses."""
+    from kinfolk.jobs.exploit.targets import count_responses
+
+    return int(count_responses(settings)) * int(settings.steps)
+
+
 _COUNTED = {
     "evaluate": _Counted("Episodes", "episode_played", lambda s: s.episodes, None),
     "compare": _Counted(
@@ -52,6 +59,7 @@ _COUNTED = {
         "Episodes", "scenario_episode_played", lambda s: s.episodes * s.n_scenarios, None
     ),
     "train": _Counted("Steps", "update_done", lambda s: s.steps, 0),
+    "exploit": _Counted("Steps", "update_done", _count_response_steps, 0),
     "evolve_roles": _Counted("Generations", "generation_scored", lambda s: s.generations, 1),
     "evolve_nets": _Counted("Generations", "generation_scored", lambda s: s.generations, 1),
     "sweep": _Counted("Runs", "point_done", lambda s: s.n_points, 0),

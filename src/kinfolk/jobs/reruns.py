@@ -34,6 +34,7 @@ STORED_JOBS = {
         "kinfolk.jobs.scenarios.job:evaluate_scenarios",
     ),
     "train": ("kinfolk.jobs.train.settings:Train", "kinfolk.jobs.train.job:train"),
+    "exploit": ("kinfolk.jobs.exploit.settings:Exploit", "kinfolk.jobs.exploit.job:exploit"),
     "evolve_roles": (
         "kinfolk.jobs.evolve_roles.settings:EvolveRoles",
         "kinfolk.jobs.evolve_roles.job:evolve_roles",

@@ -14,7 +14,12 @@ from kinfolk.store.arrays import (
     make_policy_chunk,
 )
 
-MEMBER_FOLDERS = {"archive": "elite", "role-archive": "elite", "hall": "champion"}
+MEMBER_FOLDERS = {
+    "archive": "elite",
+    "role-archive": "elite",
+    "hall": "champion",
+    "league": "member",
+}
 
 
 def make_member_chunk(folder: str, name: str, policy: PolicyFile) -> FileChunk:

@@ -18,10 +18,15 @@ from kinfolk.play.results import EpisodeResult
 from kinfolk.play.slots import LoadedSlot
 from kinfolk.play.task import Observer, RolloutTask
 from kinfolk.policies.base import Policy
-from kinfolk.policies.build import build_policy
+from kinfolk.policies.build import ResolvedPolicy, build_policy
 from kinfolk.policies.neural.policy import NeuralPolicy
 from kinfolk.training.buffer import RolloutColumns
-from kinfolk.training.opponents import OpponentPolicy, OpponentPool, assign_opponents
+from kinfolk.training.opponents import (
+    MixturePolicy,
+    OpponentPolicy,
+    OpponentPool,
+    assign_opponents,
+)
 from kinfolk.training.recorder import RolloutRecorder, SlotPlan
 from kinfolk.worlds.base import World
 
@@ -37,7 +42,8 @@ class Collection:
         slots: By slot id, how its rows are recorded.
         bootstrap_early_ends: Whether episodes that end before the world's time limit are
             bootstrapped with the critic's value.
-        pool_slot: Id of the slot that snapshots of the opponent pool play; None without a pool.
+        pool_slot: Id of the slot that members of the opponent pool play; None without a pool.
+        mixture: Policies that play the pool's slot, by number; empty if they are snapshots of a net.
         batch_invariant: Whether nets whose outputs depend on the batch are refused.
         noise_correlation: Of continuous actions of slots that are trained, from step to step.
         chunk: Which chunk of the worlds.
@@ -48,6 +54,7 @@ class Collection:
     slots: Mapping[str, SlotPlan]
     bootstrap_early_ends: bool = True
     pool_slot: str | None = None
+    mixture: Sequence[ResolvedPolicy] = ()
     batch_invariant: bool = True
     noise_correlation: float = 0.0
     chunk: int = 0
@@ -118,7 +125,10 @@ class Collector(Observer[Experience]):
             return build_policy(resolved[slot], spec, plan.batch_invariant)
 
         self._policies = {slot: build(slot) for slot in resolved}
-        if plan.pool_slot is not None:
+        if plan.pool_slot is not None and plan.mixture:
+            mixed = [build_policy(policy, spec, plan.batch_invariant) for policy in plan.mixture]
+            self._policies[plan.pool_slot] = MixturePolicy(mixed, spec)
+        elif plan.pool_slot is not None:
             self._opponent = OpponentPolicy(self._policies[plan.pool_slot], spec)
             self._policies[plan.pool_slot] = self._opponent
         assert self.task.max_ticks is not None  # a rollout has a fixed length
@@ -169,7 +179,7 @@ class Collector(Observer[Experience]):
     def before_step(self) -> None:
         """Draw opponents in the worlds whose episode has just begun."""
         loop, pool = self.loop, self._current.pool
-        if self._opponent is not None and pool is not None:
+        if self._plan.pool_slot is not None and pool is not None:
             new_episodes = np.flatnonzero(loop.episode != self._episodes)
             assign_opponents(loop.members, new_episodes, loop.episode, pool, loop.seed)
             self._episodes = loop.episode.copy()

@@ -14,7 +14,15 @@ from kinfolk.core.errors import SettingsError
 from kinfolk.core.random import episode_key, fold_in, randint
 from kinfolk.core.settings import Settings, setting
 from kinfolk.core.spaces import WorldSpec
-from kinfolk.policies.base import AgentBatch, Memory, MemoryLayout, Policy
+from kinfolk.policies.base import (
+    AgentBatch,
+    Memory,
+    MemoryField,
+    MemoryLayout,
+    Policy,
+    prefix_layout,
+    select_memory,
+)
 from kinfolk.policies.neural.policy import NeuralPolicy
 
 OpponentSampling = Literal["uniform", "recent", "win_rate"]
@@ -206,3 +214,47 @@ class OpponentPolicy:
     def close(self) -> None:
         """Close the policy that is wrapped."""
         self._net.close()
+
+
+class MixturePolicy:
+    """Policy that plays each row with one of several policies, by its `member` number.
+
+    Args:
+        policies: The policies, which may be of different kinds.
+        spec: Spec of the world.
+    """
+
+    def __init__(self, policies: Sequence[Policy], spec: WorldSpec) -> None:
+        self._policies, self._heads = list(policies), spec.n_heads
+
+    @property
+    def memory_layout(self) -> MemoryLayout:
+        """Memory layout of all policies, with their numbers as prefixes."""
+        layout: dict[str, MemoryField] = {}
+        for number, policy in enumerate(self._policies):
+            layout |= prefix_layout(str(number), policy.memory_layout)
+        return layout
+
+    def reset_agents(self, batch: AgentBatch, memory: Memory, keys: Ints) -> None:
+        """Initialise the memory of agents that begin to live, for every policy."""
+        for number, policy in enumerate(self._policies):
+            policy.reset_agents(batch, select_memory(memory, str(number)), keys)
+
+    def act_async(self, observations: Bytes, batch: AgentBatch, memory: Memory, keys: Ints) -> None:
+        """Choose actions, with one call of every policy that plays in the batch."""
+        self._actions: Ints = np.empty((len(keys), self._heads), dtype=np.int64)
+        for number in np.unique(batch.member).tolist():
+            rows = np.flatnonzero(batch.member == number)
+            part = AgentBatch(*(column[rows] for column in batch))
+            policy, own_memory = self._policies[number], select_memory(memory, str(number))
+            policy.act_async(observations[rows], part, own_memory, keys[rows])
+            self._actions[rows] = policy.act_wait()
+
+    def act_wait(self) -> Ints:
+        """Return the actions of the last `act_async`."""
+        return self._actions
+
+    def close(self) -> None:
+        """Close all policies of the mixture."""
+        for policy in self._policies:
+            policy.close()

@@ -17,7 +17,7 @@ _EXCLUDED_FIELDS = ("counters", "group_lives", "mean_alive", "ticks_lived", "age
 
 # Timings are not results, and comparisons are shown as a table (`kinfolk.viewer.results`).
 _EXCLUDED_KINDS = ("rollout_timed", "candidate_played", "compared", "pair_played", "rated",
-                   "game_played", "tournament_done", "crossplay_done")  # fmt: skip
+                   "game_played", "tournament_done", "crossplay_done", "league_updated")  # fmt: skip
 
 
 def collect_metrics(events: Iterable[Mapping[str, Any]]) -> dict[str, Any]:

@@ -34,6 +34,9 @@ CASES = {
     "a tournament in a world of two populations": {
         "task": "probe", "selection": "tournament", "steps": 20, "fitness": {"hunter": "life"},
     },
+    "a hall of fame in a world of two populations": {
+        "task": "probe", "steps": 20, "matches": 2, "hall_every": 1,
+    },
     "crossover and species of dynamic nets": {
         "net": "dynamic", "crossover": 0.7, "species_distance": 0.5, "elites": 1, "generations": 5,
     },
@@ -244,3 +247,41 @@ def test_a_map_is_plotted(tmp_path):
     assert text.count('fill="#eeeeee"') == 30 - filled[-1]
     assert gzip.decompress((run.folder / "events.jsonl.gz").read_bytes()).count(b"\n") > 8
     assert json.loads((run.folder / "settings.json").read_text())["job"] == "evolve_nets"
+
+
+# --- the hall of fame -----------------------------------------------------------------------
+
+
+def test_half_of_a_fitness_is_against_past_champions():
+    """Nothing is drawn differently in the first generation, whose elites join after it."""
+    case = "a hall of fame in a world of two populations"
+    with_hall = events(job(case), "generation_scored")
+    without = events(job(case, hall_every=None), "generation_scored")
+    assert [e.fitness for e in with_hall[:2]] == [e.fitness for e in without[:2]]
+    assert with_hall[0].steps == without[0].steps
+    assert with_hall[2].fitness != without[2].fitness
+    assert with_hall[2].steps > without[2].steps, "matches against champions are played too"
+
+
+def test_champions_of_the_hall_play_as_policies(tmp_path):
+    case = "a hall of fame in a world of two populations"
+    settings = validate_settings(EvolveNets, SMALL | CASES[case])
+    run = create_run(tmp_path / "run", "evolve_nets", settings.model_dump())
+    list(run_and_store(run, lambda snapshot: evolve_nets(settings, LocalEngine(), snapshot)))
+    assert resolve(f"run:{run.folder}@hall/hunter-2").arrays
+    names = sorted(path.stem for path in (run.folder / "hall").iterdir())
+    assert names == [f"{group}-{i}" for group in ("grazer", "hunter") for i in (1, 2, 3, 4)]
+
+
+@pytest.mark.parametrize(
+    ("changed", "sentence"),
+    [
+        ({"hall_every": 1}, "A hall of fame is for populations that meet each other; gym:CartPole-v1 has one."),
+        ({"hall_every": 1, "task": "probe", "inherit": ("fit",)},
+         "A hall of fame cannot be combined with imitation or inherit: leave one out."),
+    ],
+)  # fmt: skip
+def test_a_hall_of_fame_that_nobody_could_meet_is_refused(changed, sentence):
+    with pytest.raises(SettingsError) as error:
+        list(job("", **changed))
+    assert str(error.value) == sentence

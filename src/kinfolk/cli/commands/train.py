@@ -10,6 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from kinfolk import jobs
+from kinfolk.cli.commands.tournament import print_matrices
 from kinfolk.cli.compile import compile_kernels
 from kinfolk.cli.flags import job_call, warn_of_idle_slots
 from kinfolk.cli.hints import refuse_name_as_config
@@ -18,6 +19,8 @@ from kinfolk.cli.run_lifecycle import format_policy_uris, interruptible
 from kinfolk.core.errors import UsageError
 from kinfolk.core.imports import import_libraries
 from kinfolk.evaluation.formatting import format_estimate, format_estimate_1dp, format_sample_size
+
+_LEAST_SHARE = 0.005  # weight in a mixture from which a member is printed
 
 
 def train_command(
@@ -68,6 +71,10 @@ def _check(settings: Any) -> None:
     from kinfolk.jobs.train.state import build_plan, initial_state
 
     initial_state(settings, build_plan(settings).resolved)
+    if settings.league:
+        from kinfolk.jobs.train.league.learners import find_league_sides
+
+        find_league_sides(settings)
     teachers = {teaching.teacher for teaching in settings.teachers.values()}
     assignment = settings.build_assignment(settings.world_ref.spec)
     warn_of_idle_slots(settings.slot_ids, assignment, teachers)
@@ -98,6 +105,8 @@ def _train(run: Any, settings: Any, engine: Any, loggers: Any) -> None:
             loggers.log_event(event)
             if event.kind == "update_done":
                 tell(min(event.step, settings.steps), _describe_update(event))
+            elif event.kind == "league_updated":
+                note(_describe_league(event))
             elif event.kind == "evaluation_done":
                 note(_describe_evaluation(event))
             elif event.kind == "episodes_restarted":
@@ -109,6 +118,14 @@ def _describe_update(event: Any) -> str:
     if event.length is None:
         return "no episode has ended yet"
     return f"length {event.length:,.0f}, score {event.score:,.2f}"
+
+
+def _describe_league(event: Any) -> str:
+    """Return one line about members that joined the league."""
+    joined = ", ".join(f"{name} ({reason})" for name, reason in event.joined.items())
+    return (
+        f"Joined the league after {event.update} updates: {joined}; members: {len(event.members)}."
+    )
 
 
 def _describe_restart(world: str, event: Any) -> str:
@@ -140,13 +157,15 @@ def _last_events(events: list[dict[str, Any]]) -> dict[str, Any]:
     """Return the final events of a training.
 
     Returns:
-        `result` and `last_update` (None if there is no such event yet), and the list `evaluations`.
+        `result`, `last_update` and `league` (None if there is no such event yet), and the list
+        `evaluations`.
     """
     last = {event["kind"]: event for event in events}
     return {
         "result": last.get("training_done"),
         "last_update": last.get("update_done"),
         "evaluations": [event for event in events if event["kind"] == "evaluation_done"],
+        "league": last.get("league_updated"),
     }
 
 
@@ -180,8 +199,24 @@ def _print_report(run: Any, settings: Any, events: list[dict[str, Any]]) -> None
         )
     if last["evaluations"]:
         _print_evaluation(last["evaluations"][-1])
-    trained = [slot.id for slot in settings.slots if slot.trainable]
+    if last["league"] is not None:
+        _print_league(run, last["league"])
+    trained = (
+        list(update["slots"]) if settings.league else [s.id for s in settings.slots if s.trainable]
+    )
     print(f"The run lies in {run.folder}; play it as {format_policy_uris(run, trained, '@best')}")
+
+
+def _print_league(run: Any, event: dict[str, Any]) -> None:
+    """Print the payoff matrices of a league, its Nash mixture, and how it is exploited."""
+    print_matrices(event["payoffs"])
+    for side, names, _, nash in event["mixtures"]:
+        of = f" of {side}" if side else ""
+        shares = [f"{n} {w:.2f}" for n, w in zip(names, nash, strict=True) if w >= _LEAST_SHARE]
+        print(f"Nash mixture{of}: {', '.join(shares)}.")
+    print(
+        f"Members play as run:{run.folder}@league/NAME; measure them: kinfolk exploit {run.folder}"
+    )
 
 
 def _print_evaluation(event: dict[str, Any]) -> None:

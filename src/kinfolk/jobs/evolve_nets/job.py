@@ -7,7 +7,7 @@ populations and searchers, and files the nets that can be played as `run:NAME`.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -21,10 +21,12 @@ from kinfolk.evolution.base import BasePop
 from kinfolk.evolution.selection import check_fitness, parameter_spread, trace_founders
 from kinfolk.fitness.scores import PopulationScores
 from kinfolk.fitness.world import evaluate_held_out
+from kinfolk.jobs.evolve_nets.hall import HallNet, hall_file, play_hall
 from kinfolk.jobs.evolve_nets.settings import EvolveNets
 from kinfolk.jobs.evolve_nets.state import NetEvolutionState, initial_state
 
-_MATCHING_BRANCH, _SEARCH_BRANCH = 2, 3  # branches of the root key; 1 makes the first nets
+# Branches of the root key; 1 makes the first nets, 4 the searchers.
+_MATCHING_BRANCH, _SEARCH_BRANCH, _HALL_BRANCH = 2, 3, 5
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -128,13 +130,14 @@ def evolve_nets(
     )
 
 
-def _play_generation(state: NetEvolutionState, engine: Engine) -> Iterator[Event]:
+def _play_generation(state: NetEvolutionState, engine: Engine) -> Iterator[Event | FileChunk]:
     """Play and score a generation, make the next one, and run held-out evaluations if due."""
     settings, generation = state.settings, state.generation
     for name, pop in state.populations.items():
         state.searchers[name].prepare(pop)
     key = fold_in(fold_in(seed_key(settings.seed), _MATCHING_BRANCH), generation)
     scores = state.fitness(state.populations, generation, int(key), engine)
+    scores = _add_hall_scores(state, scores, engine)
     state.steps += scores.steps
     state.evaluations += settings.population
     totals = {}
@@ -144,6 +147,7 @@ def _play_generation(state: NetEvolutionState, engine: Engine) -> Iterator[Event
         state.mean_fitness[name] = float(fitness.mean())
         yield _report_generation(state, name, pop, fitness, totals[name])
         state.record_elite(name, pop, int(np.argmax(totals[name])))
+    yield from _extend_hall(state)
     if settings.goal_of == "mean" and settings.goal is not None:
         state.goal_reached = min(state.mean_fitness.values()) >= settings.goal
     for number, name in enumerate(state.populations):
@@ -151,6 +155,41 @@ def _play_generation(state: NetEvolutionState, engine: Engine) -> Iterator[Event
     if settings.held_out_episodes and state.is_held_out_due:
         yield from _evaluate_held_out(state, engine)
     state.generation += 1
+
+
+def _add_hall_scores(
+    state: NetEvolutionState, scores: PopulationScores, engine: Engine
+) -> PopulationScores:
+    """Return the scores of a generation with those against the hall of fame, half and half.
+
+    Args:
+        state: State of the evolution.
+        scores: Scores against present members of the other populations.
+        engine: Engine that plays the matches.
+    """
+    if not state.hall:
+        return scores
+    settings, generation = state.settings, state.generation
+    key = int(fold_in(fold_in(seed_key(settings.seed), _HALL_BRANCH), generation))
+    hall_scores = play_hall(
+        state.setup, state.populations, state.hall, generation, key, settings.chunk_size, engine
+    )
+    fitness = {
+        name: (present + hall_scores.fitness[name]) / 2 if name in hall_scores.fitness else present
+        for name, present in scores.fitness.items()
+    }
+    return replace(scores, fitness=fitness, steps=scores.steps + hall_scores.steps)
+
+
+def _extend_hall(state: NetEvolutionState) -> Iterator[FileChunk]:
+    """Let the elite of every population join the hall of fame, if it is time; yield policy files."""
+    every, done = state.settings.hall_every, state.generation + 1
+    if every is None or done % every:
+        return
+    for name in state.populations:
+        champion = HallNet(name, done, state.latest[name]["elite"].nets)
+        state.hall.append(champion)
+        yield hall_file(state.setup, champion)
 
 
 def _report_generation(

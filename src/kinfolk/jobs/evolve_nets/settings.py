@@ -137,6 +137,11 @@ class EvolveNets(Settings):
         ge=1,
     )
     steps: int | None = setting(None, "Ticks per match; by default whole episodes.", ge=1)
+    hall_every: int | None = setting(
+        None,
+        "Generations between two champions of a population in the hall of fame; by default none.",
+        ge=1,
+    )
     imitate: str | None = setting(None, "Policy URI, or file with x and actions, to imitate.")
     adversarial: str | None = setting(
         None, "Policy URI to be mistaken for by discriminators that evolve too."
@@ -214,6 +219,8 @@ class EvolveNets(Settings):
         elif "env" in self.inherit and self.steps is None:
             end = "an end before the episode's"
             problem = f"To inherit env a generation must have {end}: set steps."
+        elif self.hall_every and (self.imitate or self.adversarial or self.inherit):
+            problem = "A hall of fame cannot be combined with imitation or inherit: leave one out."
         elif self.imitate and self.adversarial:
             problem = "A run imitates by comparing or adversarially: give imitate or adversarial."
         elif (self.imitate or self.adversarial) and (self.inherit or self.archive):

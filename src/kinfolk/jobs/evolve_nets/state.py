@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from kinfolk.core.arrays import AnyArray
+from kinfolk.core.errors import require
 from kinfolk.core.events import FileChunk, Snapshot
 from kinfolk.core.random import fold_in, seed_key
 from kinfolk.evaluation.statistics import Estimate
@@ -17,6 +18,12 @@ from kinfolk.evolution.search import Searcher
 from kinfolk.evolution.states import OptimizerState
 from kinfolk.fitness.inherited_state import take_rows
 from kinfolk.fitness.match_task import MatchSetup
+from kinfolk.jobs.evolve_nets.hall import (
+    HallNet,
+    hall_arrays,
+    hall_from_snapshot,
+    hall_notes,
+)
 from kinfolk.jobs.evolve_nets.outputs import axis_labels, render_svg
 from kinfolk.jobs.evolve_nets.search import make_searcher
 from kinfolk.jobs.evolve_nets.settings import EvolveNets
@@ -65,6 +72,7 @@ class NetEvolutionState:
         latest: By population, `elite` and, of a strategy, `center` of the last generation.
         best: Net with the best held-out score, by population.
         best_score: Held-out score of that net, by population.
+        hall: Past champions, which the other populations meet too.
     """
 
     settings: EvolveNets
@@ -83,6 +91,7 @@ class NetEvolutionState:
     latest: dict[str, dict[str, NetChampion]] = field(default_factory=dict)
     best: dict[str, NetChampion] = field(default_factory=dict)
     best_score: dict[str, float] = field(default_factory=dict)
+    hall: list[HallNet] = field(default_factory=list)
 
     def is_over_after(self, generations: int) -> bool:
         """Return whether the evolution ends after this number of generations."""
@@ -157,7 +166,9 @@ class NetEvolutionState:
         arrays |= {f"env/{k}": v for k, v in getattr(self.fitness, "env", {}).items()}
         founders = {n: [[k, v] for k, v in known.items()] for n, known in self.founders.items()}
         notes = {name: getattr(self, name) for name in _NOTED}
+        arrays |= hall_arrays(self.hall)
         notes |= {"founders": founders, "searches": searches, "best": best}
+        notes["hall"] = hall_notes(self.hall)
         return Snapshot(step=self.generation, arrays=arrays, notes=notes)
 
     def policy_files(self) -> Iterator[FileChunk]:
@@ -194,6 +205,7 @@ class NetEvolutionState:
             if score is not None:
                 nets = nets_from_config(config, select_arrays(arrays, f"best/{name}"))
                 self.best[name], self.best_score[name] = NetChampion(uid, nets), score
+        self.hall = hall_from_snapshot(notes["hall"], arrays)
         if hasattr(self.fitness, "env"):
             self.fitness.env = select_arrays(arrays, "env")
 
@@ -205,6 +217,10 @@ def initial_state(settings: EvolveNets) -> NetEvolutionState:
         UsageError: Something in the settings is unknown or does not fit.
     """
     setup = build_setup(settings)
+    require(
+        settings.hall_every is None or len(setup.groups) > 1,
+        f"A hall of fame is for populations that meet each other; {settings.task} has one.",
+    )
     pops = build_populations(settings, setup)
     key = fold_in(seed_key(settings.seed), _SEARCHER_BRANCH)
     opponents = resolve_held_out_opponents(settings, setup)

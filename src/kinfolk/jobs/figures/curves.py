@@ -25,6 +25,7 @@ class CourseFigure(NamedTuple):
 
 CURVES = {
     "train": CourseFigure("update_done", "score", "steps", "score of the last episodes"),
+    "exploit": CourseFigure("update_done", "score", "steps", "score of the last episodes"),
     "evolve_roles": CourseFigure(
         "generation_scored", "advantage", "generation", "advantage over the seeded team"
     ),

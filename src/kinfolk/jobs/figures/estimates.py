@@ -82,6 +82,9 @@ def _list_named(source: FigureSource, metric: str | None) -> tuple[str, dict[str
     if source.job == "evolve_roles":
         scores = {name: read_estimate(e) for name, e in last["scores"].items()}
         return str(last["metric"]).replace("_", " "), scores
+    if source.job == "exploit":
+        leads = {n or "teams": read_estimate(e) for n, e in last["exploitability"].items()}
+        return f"lead of a best response of {last['step']:,} rows", leads
     if source.job in ("tournament", "crossplay"):
         return list_meeting_estimates(source.job, last, metric)
     metrics = {name: {name: value} for name, value in last["metrics"].items()}

@@ -43,7 +43,7 @@ class FigureKind(NamedTuple):
 
 FIGURE_KINDS = {
     "curves": FigureKind(
-        ("train", "evolve_roles", "evolve_nets", "sweep"),
+        ("train", "exploit", "evolve_roles", "evolve_nets", "sweep"),
         "learning curves, with intervals over runs that differ in their seed",
         draw_run_curves,
     ),
@@ -55,6 +55,7 @@ FIGURE_KINDS = {
             "round_robin",
             "tournament",
             "crossplay",
+            "exploit",
             "evolve_roles",
             "sweep",
         ),
@@ -65,7 +66,7 @@ FIGURE_KINDS = {
         ("evaluate", "train"), "how many agents of each group live", draw_populations
     ),
     "payoffs": FigureKind(
-        ("round_robin", "tournament", "crossplay", "evolve_roles"),
+        ("round_robin", "tournament", "crossplay", "train", "evolve_roles"),
         "what each policy earned against each other",
         draw_payoffs,
     ),
@@ -85,6 +86,7 @@ _DEFAULT_KINDS = {
     "crossplay": "payoffs",
     "sweep": "estimates",
     "train": "curves",
+    "exploit": "estimates",
     "evolve_roles": "curves",
     "evolve_nets": "curves",
 }

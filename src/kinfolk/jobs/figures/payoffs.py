@@ -28,6 +28,8 @@ def draw_payoffs(sources: Sequence[FigureSource], metric: str | None) -> Any:
     """
     if sources[0].job == "evolve_roles":
         return draw_matrices([_find_hall(require_one(sources), metric)])
+    if sources[0].job == "train":
+        return draw_matrices(_find_league(require_one(sources), metric))
     if metric not in (None, *_METRICS):
         raise UsageError(f"Payoffs are of the metric score or won, not of '{metric}'.")
     source = require_one(sources)
@@ -53,6 +55,20 @@ def _find_hall(source: FigureSource, metric: str | None) -> MatrixPanel:
     last = halls[-1]
     label = f"mean lead of the row's champion\n{last['games']} games each"
     return MatrixPanel(np.array(last["payoffs"]), last["champions"], last["champions"], label)
+
+
+def _find_league(source: FigureSource, metric: str | None) -> list[MatrixPanel]:
+    """Return what the members of a league scored against each other.
+
+    Raises:
+        UsageError: The run has no league, or the metric is another one.
+    """
+    if metric not in (None, "score"):
+        raise UsageError(f"Payoffs of a league are of the metric score, not of '{metric}'.")
+    updates = source.of_kind("league_updated")
+    if not updates:
+        raise UsageError("The run has no payoffs: it was not trained with --league.")
+    return [_make_panel(PayoffTable(*table)) for table in updates[-1]["payoffs"]]
 
 
 def _make_panel(table: PayoffTable) -> MatrixPanel:

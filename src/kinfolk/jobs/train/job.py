@@ -7,6 +7,7 @@ from contextlib import closing
 
 from kinfolk.core.events import Event, FileChunk, Snapshot
 from kinfolk.engines.base import Engine
+from kinfolk.jobs.train.league.job import LeagueLoop
 from kinfolk.jobs.train.settings import Train
 from kinfolk.jobs.train.trainer import TrainingLoop
 
@@ -21,5 +22,6 @@ def train(
         engine: Engine that collects experience and plays evaluations.
         resume: Last snapshot of a stopped run to continue from; None starts anew.
     """
-    with closing(TrainingLoop(settings, engine, resume)) as loop:
+    kind = LeagueLoop if settings.league else TrainingLoop
+    with closing(kind(settings, engine, resume)) as loop:
         yield from loop.run()

@@ -11,6 +11,7 @@ from kinfolk.core.settings import Flag, Settings, setting, validate_settings
 from kinfolk.play.settings import EpisodeSettings
 from kinfolk.play.slots import PolicySlot
 from kinfolk.training.losses import LOSSES
+from kinfolk.training.matchmaking import LeagueSettings
 from kinfolk.training.opponents import OpponentPoolSettings
 from kinfolk.training.profiles import LossProfiles
 from kinfolk.training.settings import BehaviorCloning, Kickstart, PPOSettings, TeacherSettings
@@ -89,6 +90,12 @@ class Train(EpisodeSettings):
     opponent_pool: OpponentPoolSettings | None = setting(
         None, "Self-play against earlier copies of a net."
     )
+    league: bool = setting(
+        False, "Train in a league: main agents, exploiters and snapshots of both play each other."
+    )
+    matchmaking: LeagueSettings = setting(
+        LeagueSettings(), "Opponents, snapshots and exploiters of the league."
+    )
     evaluation: EvalSettings = setting(
         EvalSettings(), "Evaluation on held-out seeds during training."
     )
@@ -136,6 +143,7 @@ class Train(EpisodeSettings):
         require(self.worlds % self.n_chunks == 0, f"{self.worlds} worlds cannot be {split}.")
         self._check_teachers()
         self._check_opponent_pool()
+        self._check_league()
         self._check_losses(profiles)
         return self
 
@@ -293,3 +301,30 @@ class Train(EpisodeSettings):
             f"An opponent pool needs a slot that is not trainable and a source_slot that is; "
             f"'{slot}' and '{source}' are not so.",
         )
+
+    def _check_league(self) -> None:
+        """Check that a league has one trainable slot for each side, and nothing that it cannot use.
+
+        Raises:
+            SettingsError: Slots or settings do not go together with a league.
+        """
+        if not self.league:
+            changed = self.matchmaking != LeagueSettings()
+            require(not changed, "The settings of matchmaking are of a league: add league = true.")
+            return
+        frozen = [slot.id for slot in self.slots if not slot.trainable or _is_shared(slot)]
+        require(
+            not frozen and len(self.slots) <= 2,
+            f"A league trains one slot that plays either team, or one slot for each of two sides, all "
+            f"with nets of their own; the slots are {', '.join(self.slot_ids)}.",
+        )
+        others = {
+            "opponent_pool": self.opponent_pool is not None,
+            "teachers": bool(self.teachers),
+            "evaluation.every": self.evaluation.every > 0,
+            "target_score": self.target_score is not None,
+            "patience": self.patience is not None,
+            "train_every": any(slot.train_every > 1 for slot in self.slots),
+        }
+        for name, is_used in others.items():
+            require(not is_used, f"A league cannot be combined with {name}: leave one out.")

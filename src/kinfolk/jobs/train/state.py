@@ -149,6 +149,13 @@ class TrainingState:
             policies[name] = ResolvedPolicy(initial.class_path, initial.settings, arrays)
         return policies
 
+    def reset_learner(self, slot: str, weights: Arrays) -> None:
+        """Let a slot begin anew from some weights, with a new optimiser and no recent episodes."""
+        policy = self.learners[slot].policy
+        policy.load(weights)
+        self.learners[slot] = Learner(policy, self.settings.ppo, self.settings.loss_settings())
+        self.recent_episodes = []
+
     def snapshot(self) -> Snapshot:
         """Return the whole state as arrays and notes."""
         arrays: dict[str, AnyArray] = {}

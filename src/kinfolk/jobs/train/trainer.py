@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -27,12 +27,13 @@ from kinfolk.jobs.train.state import TrainingState, build_plan, initial_state
 from kinfolk.jobs.train.workers import ChunkWorkers
 from kinfolk.play.results import EpisodeResult
 from kinfolk.play.slots import PolicySlot
-from kinfolk.play.task import RolloutResult, run_task
+from kinfolk.play.task import RolloutResult, RolloutTask, run_task
 from kinfolk.store.arrays import PolicyFile, iter_policy_chunks
 from kinfolk.training.buffer import RolloutColumns, concat_blocks
 from kinfolk.training.collect import Experience, collection_task
 from kinfolk.training.learner import LossWeights
 from kinfolk.training.losses import LOSSES
+from kinfolk.training.opponents import OpponentPool
 from kinfolk.training.profiles import LossProfiles
 
 _UPDATE_BRANCH = 5  # the branch of the seed's key from which minibatches are shuffled
@@ -48,12 +49,14 @@ class Rollout:
         episodes: The episodes that ended.
         n_restarted: Episodes that were given up and began anew; see `EpisodesRestarted`.
         seconds: Time that the collection took.
+        opponents: Of each ended episode, the number of the pool's snapshot that played; 0 without one.
     """
 
     slots: dict[str, RolloutColumns]
     episodes: list[EpisodeResult]
     n_restarted: int
     seconds: float
+    opponents: list[int] = field(default_factory=list)
 
     @property
     def n_rows(self) -> int:
@@ -75,30 +78,44 @@ class TrainingLoop:
         settings: The world, its slots and how they learn.
         engine: Engine that collects experience and plays evaluations.
         resume: Snapshot to continue from; None starts anew.
+        plans: Collection task of every chunk in turn, such as one for each side that a team plays, with
+            equal policies; by default that of the settings for all chunks.
 
     Attributes:
         settings: Settings of the training.
         state: Learners, counts and the state of the worlds.
     """
 
-    def __init__(self, settings: Train, engine: Engine, resume: Snapshot | None = None) -> None:
-        plan = build_plan(settings)
+    def __init__(
+        self,
+        settings: Train,
+        engine: Engine,
+        resume: Snapshot | None = None,
+        plans: Sequence[RolloutTask[Experience]] = (),
+    ) -> None:
+        plans = plans or (build_plan(settings),)
+        plan = plans[0]
         self.settings, self._engine = settings, engine
         self.state: TrainingState = initial_state(settings, plan.resolved)
         if resume is not None:
             self.state.restore(resume)
         self._workers = ChunkWorkers(engine, plan.world, settings.n_chunks)
-        self._plan = replace(plan, policies=self._workers.share(plan.resolved))
+        shared = self._workers.share(plan.resolved)
+        self._plans = [replace(plan, policies=shared) for plan in plans]
         self._results: list[RolloutResult[Experience]] = []
         n_worlds = settings.worlds // settings.n_chunks
         self._n_memories = n_worlds * settings.world_ref.spec.rows  # of a chunk
 
-    def collect(self) -> Rollout:
-        """Play `rollout_length` ticks in every world with the current nets, and return the rows."""
+    def collect(self, pool: OpponentPool | None = None) -> Rollout:
+        """Play `rollout_length` ticks in every world with the current nets, and return the rows.
+
+        Args:
+            pool: Opponents to play against; None for those of the training, if it has any.
+        """
         state, start = self.state, time.perf_counter()
-        weights = state.weights()
+        weights, plans, pool = state.weights(), self._plans, pool or state.opponent_pool
         tasks = [
-            collection_task(self._plan, chunk, weights, rollout_state, state.opponent_pool)
+            collection_task(plans[chunk % len(plans)], chunk, weights, rollout_state, pool)
             for chunk, rollout_state in enumerate(state.rollout_states)
         ]
         self._results = list(self._workers.map(run_task, tasks))
@@ -109,6 +126,7 @@ class TrainingLoop:
             [episode for result in self._results for episode in result.episodes],
             sum(result.observed.n_restarted for result in self._results),
             time.perf_counter() - start,
+            [number for result in self._results for number in result.observed.opponents],
         )
 
     def learn(self, rollout: Rollout) -> dict[str, dict[str, float]]:
@@ -120,9 +138,9 @@ class TrainingLoop:
         _record_episodes(self.state, self._results)
         return stats
 
-    def update(self) -> Iterator[Event]:
-        """Collect and learn once; yield the events of this update."""
-        rollout = self.collect()
+    def update(self, pool: OpponentPool | None = None) -> Iterator[Event]:
+        """Collect and learn once, against `pool` if it is given; yield the events of this update."""
+        rollout = self.collect(pool)
         if rollout.n_restarted:
             yield EpisodesRestarted(step=self.state.steps, episodes=rollout.n_restarted)
         start = time.perf_counter()

@@ -12,6 +12,7 @@ from kinfolk.viewer.reports.blocks import Block, EventList
 from kinfolk.viewer.reports.comparison import report_comparison, report_round_robin
 from kinfolk.viewer.reports.evaluation import report_evaluation, report_scenarios
 from kinfolk.viewer.reports.evolution import report_nets, report_roles
+from kinfolk.viewer.reports.league import report_exploit
 from kinfolk.viewer.reports.meetings import report_meetings
 from kinfolk.viewer.reports.training import report_sweep, report_training
 from kinfolk.viewer.results import DAMAGE_ERRORS, build_failures, build_family, make_damage_error
@@ -26,6 +27,7 @@ _REPORTS: dict[str, Callable[[Mapping[str, Any], EventList], list[Block]]] = {
     "evolve_roles": report_roles,
     "evolve_nets": report_nets,
     "train": report_training,
+    "exploit": report_exploit,
     "sweep": report_sweep,
 }
 PAGE_FILES = ("tournament.html",)  # pages that a run may hold beside its results

@@ -20,6 +20,7 @@ from kinfolk.viewer.reports.blocks import (
     make_text,
     show_estimate,
 )
+from kinfolk.viewer.reports.league import list_league
 
 _FIRST_STATS = ("return_per_life", "return", "reward")  # of a slot; the others are about learning
 _MAX_TABLE_ROWS = 500
@@ -48,6 +49,7 @@ def report_training(settings: Mapping[str, Any], events: EventList) -> list[Bloc
     if any(event["score"] is not None for event in updates):
         line = make_line("score", x, [event["score"] for event in updates])
         blocks.append(make_curves("Score of recent episodes", "steps", [line]))
+    blocks += list_league(events)
     blocks += _list_evaluations([e for e in events if e["kind"] == "evaluation_done"])
     names = dict.fromkeys(name for e in updates for stats in e["slots"].values() for name in stats)
     ordered = sorted(names, key=lambda name: name not in _FIRST_STATS)  # stable

@@ -1,0 +1,1 @@
+"""Training in a league: main agents, exploiters and snapshots of both play each other."""

@@ -1,0 +1,88 @@
+"""What the pages of trainings show of a league, and the page of best responses."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from kinfolk.viewer.reports.blocks import (
+    Block,
+    EventList,
+    find_last,
+    make_curves,
+    make_estimates,
+    make_line,
+    make_matrix,
+    make_row,
+    make_table,
+    make_text,
+)
+
+
+def list_league(events: EventList) -> list[Block]:
+    """Return the payoffs of the members of a league, their mixtures, and win rates of learners."""
+    last = find_last(events, "league_updated")
+    if last is None:
+        return []
+    blocks: list[Block] = []
+    for side, against, rows, columns, cells in last["payoffs"]:
+        title = f"League: score of {side} against {against}" if side else "League: score of row"
+        note = f"Mean return per life over {last['games']} games; names are LEARNER-UPDATE."
+        blocks.append(make_matrix(title, (rows, columns), cells, note))
+    for side, names, _, nash in last["mixtures"]:
+        of = f" of {side}" if side else ""
+        shares = [make_row(n, [w, None, None]) for n, w in zip(names, nash or [], strict=False)]
+        blocks.append(make_estimates(f"Nash mixture of the league{of}", "probability", shares))
+    met = [
+        [learner, opponent, f"{rate:.2f}", str(episodes)]
+        for learner, opponent, rate, episodes in last["win_rates"]
+    ]
+    headings = ["learner", "opponent", "win rate", "episodes"]
+    blocks.append(make_table("Win rates by which opponents are drawn", headings, met))
+    joined = [
+        [str(event["update"]), name, reason]
+        for event in events
+        if event["kind"] == "league_updated"
+        for name, reason in event["joined"].items()
+    ]
+    blocks.append(make_table("Members that joined", ["update", "member", "reason"], joined))
+    return blocks
+
+
+def report_exploit(settings: Mapping[str, Any], events: EventList) -> list[Block]:
+    """Return the page of best responses: their leads with their budgets, and how they learnt.
+
+    Args:
+        settings: Settings of the run; `steps` is read.
+        events: All events of the run.
+    """
+    last = find_last(events, "exploited")
+    updates = [event for event in events if event["kind"] == "update_done"]
+    blocks: list[Block] = []
+    if last is None:
+        step, budget = updates[-1]["step"] if updates else 0, settings.get("steps")
+        text = f"{step} steps are trained; each best response has {budget}."
+        blocks.append(make_text("", [text]))
+    else:
+        rows = [make_row(n or "teams", e) for n, e in last["exploitability"].items()]
+        axis = f"lead of a best response, 95 % interval over {last['episodes']} episodes"
+        blocks.append(make_estimates("Exploitability", axis, rows, True))
+        budgets = [
+            f"{rows:,} rows {f'as {n}' if n else ''}".strip() for n, rows in last["rows"].items()
+        ]
+        text = f"Budget of a best response: {', '.join(budgets)}. With more it may lead by more."
+        blocks.append(make_text("", [text]))
+        for side, mixture in last["policies"].items():
+            of = f" as {side}" if side else ""
+            cells = [[name, f"{weight:.3f}"] for name, weight in mixture.items()]
+            blocks.append(make_table(f"Fixed policies{of}", ["policy", "weight"], cells))
+    slots = dict.fromkeys(slot for event in updates for slot in event["slots"])
+    for name in ("return_per_life", "wins", "entropy"):
+        lines = []
+        for slot in slots:
+            mine = [event for event in updates if slot in event["slots"]]
+            y = [event["slots"][slot].get(name) for event in mine]
+            lines.append(make_line(slot, [event["step"] for event in mine], y))
+        if lines:
+            blocks.append(make_curves(name.replace("_", " "), "steps", lines))
+    return blocks
