@@ -34,6 +34,7 @@ from kinfolk.cli.commands.pictures import plot
 from kinfolk.cli.commands.play import explain, play
 from kinfolk.cli.commands.replay_trace import replay_trace
 from kinfolk.cli.commands.runs import capsule, rerun, runs, verify
+from kinfolk.cli.commands.study import study
 from kinfolk.cli.commands.sweep import sweep
 from kinfolk.cli.commands.tournament import tournament
 from kinfolk.cli.commands.train import train_command
@@ -80,6 +81,7 @@ evolve.command(cls=settings_command("evolve-roles", engine="processes"))(roles)
 evolve.command(cls=settings_command("evolve-nets"))(nets)
 app.add_typer(evolve, name="evolve")
 app.add_typer(sweep, name="sweep")
+app.command()(study)
 add_examples(app)
 
 _GC_THRESHOLD = 50_000  # new objects between two garbage collections; Python's default is 700

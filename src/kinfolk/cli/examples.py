@@ -51,6 +51,7 @@ EXAMPLES = {
     "new behavior": "kinfolk new behavior sleep_at_night",
     "evolve roles": "kinfolk evolve roles --generations 20 --jobs 2 --out runs/roles",
     "evolve nets": "kinfolk evolve nets --task gym:CartPole-v1 --generations 20 --out runs/nets",
+    "study": "kinfolk study stag_hunt --quick --out runs/stag-hunt",
     "sweep eval": "kinfolk sweep eval --world probe --vary growth=0.1,0.3,0.5 --seeds 5 --out runs/growth",
     "sweep train": "kinfolk sweep train --world probe --steps 2000 --vary ppo.gamma=0.9,0.99 --seeds 3",
     "sweep evolve roles": "kinfolk sweep evolve roles --generations 5 --vary n_teams=12,24 --seeds 3",

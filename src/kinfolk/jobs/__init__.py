@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from kinfolk.jobs.round_robin import RoundRobin, round_robin
     from kinfolk.jobs.scenarios.job import evaluate_scenarios
     from kinfolk.jobs.scenarios.settings import EvaluateScenarios
+    from kinfolk.jobs.studies.job import study
+    from kinfolk.jobs.studies.settings import Study
     from kinfolk.jobs.sweeps.job import sweep
     from kinfolk.jobs.sweeps.settings import Sweep
     from kinfolk.jobs.tournament.job import tournament
@@ -43,6 +45,7 @@ __all__ = [
     "EvolveNets",
     "EvolveRoles",
     "RoundRobin",
+    "Study",
     "Sweep",
     "Tournament",
     "Train",
@@ -53,6 +56,7 @@ __all__ = [
     "evolve_nets",
     "evolve_roles",
     "round_robin",
+    "study",
     "sweep",
     "tournament",
     "train",

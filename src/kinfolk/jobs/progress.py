@@ -54,6 +54,7 @@ _COUNTED = {
     "train": _Counted("Steps", "update_done", lambda s: s.steps, 0),
     "evolve_roles": _Counted("Generations", "generation_scored", lambda s: s.generations, 1),
     "evolve_nets": _Counted("Generations", "generation_scored", lambda s: s.generations, 1),
+    "study": _Counted("Runs", "study_point_done", lambda s: s.n_runs, 0),
     "sweep": _Counted("Runs", "point_done", lambda s: s.n_points, 0),
 }
 
