@@ -45,6 +45,7 @@ _JOBS = {
     "nets_evolved": "evolve_nets",
     "training_done": "train",
     "swept": "sweep",
+    "study_done": "study",
 }
 
 

@@ -49,6 +49,7 @@ EXAMPLES = {
     "new policy": "kinfolk new policy wanderer",
     "new world": "kinfolk new world orchard",
     "new behavior": "kinfolk new behavior sleep_at_night",
+    "new study": "kinfolk new study grass_and_herds",
     "evolve roles": "kinfolk evolve roles --generations 20 --jobs 2 --out runs/roles",
     "evolve nets": "kinfolk evolve nets --task gym:CartPole-v1 --generations 20 --out runs/nets",
     "study": "kinfolk study stag_hunt --quick --out runs/stag-hunt",

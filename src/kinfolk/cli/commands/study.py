@@ -144,6 +144,7 @@ def _run_study(call: JobCall, source: str | None, quick: bool) -> None:
         source: Name of the plan or path of its file; None only with a run to resume.
         quick: Whether the variant of a minute is run.
     """
+    from kinfolk.jobs.studies.outputs import pack_study
     from kinfolk.jobs.studies.settings import require_same_plan
 
     engine = call.make_engine()
@@ -160,7 +161,7 @@ def _run_study(call: JobCall, source: str | None, quick: bool) -> None:
         )
         if run.status != "done":
             _run_stages(run, settings, engine)
-        _pack(run)
+        pack_study(run)
         last = read_last_event(run, "study_done")
     if call.json:
         print_json({"run": str(run.folder), **last})
@@ -209,15 +210,6 @@ def _run_stages(run: Any, settings: Any, engine: Any) -> None:
         for event in run_and_store(run, partial(jobs.study, settings, engine)):
             if event.kind == "study_point_done":
                 tell(event.step)
-
-
-def _pack(run: Any) -> None:
-    """Write the capsule of a finished study beside its report, unless it is there."""
-    from kinfolk.jobs.capsules import pack_capsule
-    from kinfolk.jobs.studies.report import CAPSULE_FILE
-
-    if not (run.folder / CAPSULE_FILE).exists():
-        pack_capsule(run, run.folder / CAPSULE_FILE)
 
 
 def _print_verdicts(run: Any, last: dict[str, Any]) -> None:

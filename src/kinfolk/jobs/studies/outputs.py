@@ -9,11 +9,13 @@ from kinfolk.core.events import FileChunk
 from kinfolk.evaluation.export import to_csv
 from kinfolk.evaluation.figures.estimates import draw_estimates, draw_named_estimates
 from kinfolk.evaluation.figures.style import encode_figure
+from kinfolk.jobs.capsules import pack_capsule
 from kinfolk.jobs.studies.plan import StudyPlan
 from kinfolk.jobs.studies.rendering import render_html, render_markdown
-from kinfolk.jobs.studies.report import build_report
+from kinfolk.jobs.studies.report import CAPSULE_FILE, build_report
 from kinfolk.jobs.studies.results import ConditionEstimate, StudyDone
 from kinfolk.jobs.studies.settings import Study
+from kinfolk.store.run import Run
 
 TABLE_FILE, MARKDOWN_FILE, HTML_FILE = "table.csv", "report.md", "report.html"
 _MIN_POINTS = 3  # numeric levels from which a metric is drawn over an axis
@@ -37,6 +39,13 @@ def write_outputs(settings: Study, plan: StudyPlan, done: StudyDone) -> Iterator
     yield FileChunk(path=MARKDOWN_FILE, data=render_markdown(plan.title, sections).encode())
     pictures = {name_figure(metric): data for metric, data in figures.items()}
     yield FileChunk(path=HTML_FILE, data=render_html(plan.title, sections, pictures).encode())
+
+
+def pack_study(run: Run) -> None:
+    """Write the capsule of a finished study beside its report, unless it is there."""
+    path = run.folder / CAPSULE_FILE
+    if not path.exists():
+        pack_capsule(run, path)
 
 
 def name_figure(metric: str) -> str:
