@@ -32,4 +32,4 @@ def test_contrasts_compare_conditions_with_each_other(name):
     plan = check_plan(name, read_plan_text(name)[1])
     for hypothesis in plan.hypotheses:
         weights = [term.weight for term in hypothesis.contrast]
-        assert sum(weights) == pytest.approx(0.0, abs=0.001)
+        assert sum(weights) == pytest.approx(0.0, abs=1e-12)

@@ -46,6 +46,12 @@ class TestWeights:
         values = {"0": [1.0], "1": [9.0], "2": [4.0]}
         assert compute_effect(hypothesis(), weights, values).values == (3.0,)
 
+    def test_a_trend_over_equal_values_is_exactly_nothing(self):
+        levels = [Condition(x, {"dose": x}, {}) for x in ("0.0", "0.1", "0.2", "0.4", "0.8")]
+        weights = weigh_conditions(hypothesis(factor="dose", trend=True), levels)
+        values = {level.name: [0.3, 7.1] for level in levels}
+        assert compute_effect(hypothesis(), weights, values).values == (0.0, 0.0)
+
     def test_a_contrast_adds_weighted_means(self):
         terms = [
             {"weight": 1.0, "when": {"a": "on", "b": "x"}},

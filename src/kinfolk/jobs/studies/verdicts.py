@@ -15,6 +15,7 @@ The rules are written before any number is known, and are the same for every stu
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
@@ -33,6 +34,7 @@ from kinfolk.jobs.studies.conditions import Condition
 from kinfolk.jobs.studies.plan import StudyHypothesis
 
 SUPPORTED, REFUTED, NOT_DECIDED = "supported", "refuted", "not decided"
+_ROUNDING = 1e-12  # of the largest term
 _MIN_VALUES = 2  # seeds below which there is no interval
 Weights = dict[str, float]
 
@@ -171,8 +173,14 @@ def compute_effect(
         terms = [(weight, values[name][seed]) for name, weight in weights.items() if weight]
         present = [weight * value for weight, value in terms if value is not None]
         if len(present) == len(terms):
-            effects.append(sum(present) - hypothesis.against)
+            effects.append(_add_exactly([*present, -hypothesis.against]))
     return HypothesisEffect(tuple(effects), n_seeds - len(effects))
+
+
+def _add_exactly(terms: Sequence[float]) -> float:
+    """Return a sum, 0 if it is only what rounding leaves: equal conditions must have no effect."""
+    total = math.fsum(terms)
+    return 0.0 if abs(total) <= _ROUNDING * max(map(abs, terms)) else total
 
 
 def decide_all(
