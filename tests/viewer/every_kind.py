@@ -1,5 +1,7 @@
 """A small run of every kind, for the tests that look at each of them in a browser."""
 
+from importlib.resources import files
+
 from kinfolk.core.events import FileChunk
 from kinfolk.core.settings import validate_settings
 from kinfolk.engines.base import LocalEngine
@@ -13,6 +15,8 @@ from kinfolk.jobs.evolve_roles.settings import EvolveRoles
 from kinfolk.jobs.round_robin import RoundRobin, round_robin
 from kinfolk.jobs.scenarios.job import evaluate_scenarios
 from kinfolk.jobs.scenarios.settings import EvaluateScenarios
+from kinfolk.jobs.studies.job import study
+from kinfolk.jobs.studies.settings import Study
 from kinfolk.jobs.sweeps.job import sweep
 from kinfolk.jobs.sweeps.settings import Sweep
 from kinfolk.jobs.tournament.job import tournament
@@ -52,6 +56,7 @@ TRAINING = {
     "world": "probe", "worlds": 4, "rollout_length": 16, "steps": 2000,
     "ppo": {"minibatch_size": 64, "n_epochs": 2},
 }  # fmt: skip
+PLAN = (files("kinfolk.cli") / "templates/study/plan.toml.txt").read_text()
 POLICIES = ["kin://smart", "kin://random", "kin://noop"]
 FAILING = "class:kinfolk.policies.failing.FailingPolicy?after=5"
 SCENARIOS = """
@@ -100,6 +105,7 @@ KINDS = {
     "sweep-train": ("sweep", sweep, Sweep,
                     {"job": "train", "seeds": (0, 1), "settings": TRAINING,
                      "vary": {"ppo.learning_rate": (0.001, 0.01)}}),
+    "study": ("study", study, Study, {"name": "growth", "text": PLAN, "quick": True}),
 }  # fmt: skip
 
 

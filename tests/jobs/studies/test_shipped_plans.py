@@ -25,11 +25,6 @@ def test_a_shipped_plan_is_valid_and_fits_its_time(name):
     used = {hypothesis.metric for hypothesis in plan.hypotheses}
     assert all(plan.metrics[metric].about for metric in used)
     assert all(hypothesis.refuted_by for hypothesis in plan.hypotheses)
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_contrasts_compare_conditions_with_each_other(name):
-    plan = check_plan(name, read_plan_text(name)[1])
-    for hypothesis in plan.hypotheses:
+    for hypothesis in plan.hypotheses:  # contrasts compare conditions with each other
         weights = [term.weight for term in hypothesis.contrast]
         assert sum(weights) == pytest.approx(0.0, abs=1e-12)

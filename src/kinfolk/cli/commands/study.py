@@ -22,7 +22,7 @@ from kinfolk.cli.output import (
     stdout_for_document,
 )
 from kinfolk.cli.run_lifecycle import JobCall, interruptible
-from kinfolk.core.errors import UsageError
+from kinfolk.core.errors import KinfolkError, UsageError
 from kinfolk.evaluation.formatting import format_duration, format_estimate
 
 
@@ -192,7 +192,7 @@ def _note_changed_plan(settings: Any) -> None:
 
     try:
         require_same_plan(settings, settings.source)
-    except UsageError:
+    except KinfolkError:
         note(
             f"{settings.source} has changed or is gone; the study goes on with its registered plan."
         )

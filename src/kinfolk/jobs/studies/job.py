@@ -24,6 +24,8 @@ from kinfolk.jobs.studies.results import (
 )
 from kinfolk.jobs.studies.settings import Study
 
+# Evaluations of policies that earlier stages made are short, and a snapshot holds all these policies.
+_RUNS_PER_SNAPSHOT = 10
 _KEY = "\t"  # between the parts of the name of a stored policy
 _FILE_NAME = str.maketrans(dict.fromkeys(" /%@=?&", "-"))
 
@@ -31,7 +33,7 @@ _FILE_NAME = str.maketrans(dict.fromkeys(" /%@=?&", "-"))
 def study(
     settings: Study, engine: Engine, resume: Snapshot | None = None
 ) -> Iterator[Event | Snapshot | FileChunk]:
-    """Yield the result of every run with a snapshot after it, then verdicts, tables and the report.
+    """Yield the result of every run, snapshots between them, then verdicts, tables and the report.
 
     Args:
         settings: The plan and which variant of it.
@@ -57,14 +59,17 @@ def study(
     for stage in plan.stages:
         pending = [run for run in runs[len(results) :] if run.stage == stage]
         points = build_points(plan, settings.quick, pending, products)
+        is_short = plan.stages[stage].job == "eval" and bool(products)
+        every = _RUNS_PER_SNAPSHOT if is_short else 1
         for run, result in zip(pending, engine.map(run_study_point, points), strict=True):
             yield from _store_products(run, result, products)
             results.append(result.values)
             step = len(results)
             yield StudyPointDone(step=step, **run._asdict(), values=result.values)
             yield StudyPointTimed(step=step, stage=stage, seconds=result.seconds)
-            arrays: Arrays = {n: np.frombuffer(data, np.uint8) for n, data in products.items()}
-            yield Snapshot(step=step, arrays=arrays, notes={"results": results})
+            if step % every == 0 or run is pending[-1]:
+                arrays: Arrays = {n: np.frombuffer(data, np.uint8) for n, data in products.items()}
+                yield Snapshot(step=step, arrays=arrays, notes={"results": list(results)})
     done = summarize_study(settings, plan, runs, results)
     yield from write_outputs(settings, plan, done)
     yield done

@@ -121,8 +121,8 @@ class SocialLog(KinLog):
         """
         records = self.by_uid
         ages = {
-            uid: records[uid].death_step - records[killer].birth_step
-            for uid, killer in self.carcass_makers.items()
+            uid: (records[uid].death_step or 0) - records[killer].birth_step
+            for uid, killer in self.carcass_makers.items()  # a carcass has a step of its death
         }
         is_old = {uid: age >= OLD_AGE["predator"] for uid, age in ages.items()}
         born = [r for r in records.values() if r.parent and r.policy_group.endswith("predator")]
