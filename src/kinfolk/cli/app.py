@@ -34,7 +34,6 @@ from kinfolk.cli.commands.pictures import plot
 from kinfolk.cli.commands.play import explain, play
 from kinfolk.cli.commands.replay_trace import replay_trace
 from kinfolk.cli.commands.runs import capsule, rerun, runs, verify
-from kinfolk.cli.commands.study import study
 from kinfolk.cli.commands.sweep import sweep
 from kinfolk.cli.commands.tournament import tournament
 from kinfolk.cli.commands.train import train_command
@@ -47,6 +46,7 @@ from kinfolk.cli.new import new
 from kinfolk.cli.output import set_quiet
 from kinfolk.cli.run_lifecycle import ReceivedSignal, interrupt_on_signals
 from kinfolk.cli.scenarios import scenarios
+from kinfolk.cli.studies import study
 from kinfolk.core.errors import KinfolkError, escape_lines
 from kinfolk.core.imports import get_install_command, make_missing_library_error
 

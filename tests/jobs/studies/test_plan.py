@@ -64,7 +64,7 @@ def error_of(text):
         (
             "smallest = 1.0 ",
             "smallest = 0.0 ",
-            "mine.toml, hypotheses[1]: expect = 'equal' needs smallest: the difference up to which two means "
+            "mine.toml, hypotheses[1]: predict = 'equal' needs smallest: the difference up to which two means "
             "count as equal.",
         ),
         (
@@ -115,7 +115,7 @@ def test_conditions_are_all_combinations_of_levels_and_time_follows_from_runs(ti
     assert [c.name for c in conditions[:2]] == ["small / 0.1", "small / 0.2"]
     assert conditions[-1].settings["world_settings"] == {"meal": 6, "growth": 0.4}
     assert count_runs(plan, quick=False) == {"play": 48}
-    assert estimate_seconds(plan, quick=False, jobs=2) == pytest.approx(0.2 * 24)
+    assert estimate_seconds(plan, quick=False, jobs=2) == pytest.approx(10 + 0.2 * 24)
     assert count_runs(plan, quick=True) == {"play": 12}
 
 

@@ -70,7 +70,7 @@ claim = "Later nets earn more."
 metric = "earned"
 factor = "grazers"
 levels = ["last", "first"]
-expect = "higher"
+predict = "higher"
 refuted_by = "less"
 [quick]
 seeds = 2

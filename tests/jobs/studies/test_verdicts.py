@@ -13,7 +13,7 @@ from kinfolk.jobs.studies.verdicts import (
     weigh_conditions,
 )
 
-BASE = {"name": "h", "claim": "c", "metric": "m", "expect": "higher", "refuted_by": "r"}
+BASE = {"name": "h", "claim": "c", "metric": "m", "predict": "higher", "refuted_by": "r"}
 DOSES = [Condition(x, {"dose": x}, {}) for x in ("0", "1", "2")]
 TABLE = [Condition(f"{a} / {b}", {"a": a, "b": b}, {}) for a in ("on", "off") for b in ("x", "y")]
 CLEAR = (1.0, 1.1, 0.9, 1.2, 0.8, 1.0, 1.05, 0.95)
@@ -81,7 +81,7 @@ class TestDirection:
         )
 
     def test_a_clear_effect_the_other_way_refutes_it(self):
-        result = decide(CLEAR, expect="lower")
+        result = decide(CLEAR, predict="lower")
         assert result.verdict == "refuted"
         assert result.reason == "The effect is 1 (adjusted p = 0.00781), in the opposite direction."
 
@@ -109,13 +109,13 @@ class TestDirection:
 
 class TestEquality:
     def test_an_interval_within_the_margin_supports_it(self):
-        assert decide(OPEN, expect="equal", smallest=1.0).verdict == "supported"
+        assert decide(OPEN, predict="equal", smallest=1.0).verdict == "supported"
 
     def test_a_clear_effect_beyond_the_margin_refutes_it(self):
-        assert decide(CLEAR, expect="equal", smallest=0.5).verdict == "refuted"
+        assert decide(CLEAR, predict="equal", smallest=0.5).verdict == "refuted"
 
     def test_a_wide_interval_is_not_decided(self):
-        assert decide(OPEN, expect="equal", smallest=0.1).verdict == "not decided"
+        assert decide(OPEN, predict="equal", smallest=0.1).verdict == "not decided"
 
 
 class TestCorrection:

@@ -18,6 +18,7 @@ _RULES = ("preset", "world_settings")  # of a condition, which apply to what eva
 _REFERENCE = re.compile(
     r"stage:(?P<stage>\w+)(?:\[(?P<condition>[^\]]+)\])?/(?P<slot>\w+)(?:@(?P<version>[\w%]+))?$"
 )
+_START_SECONDS = 10.0  # until the first run begins: imports, and kernels that are compiled already
 _SHARE = re.compile(r"\d{1,3}%")
 
 
@@ -95,7 +96,7 @@ def estimate_seconds(plan: StudyPlan, quick: bool, jobs: int = 1) -> float:
         quick: Whether the quick variant is run.
         jobs: Runs at once, on as many cores.
     """
-    total = 0.0
+    total = _START_SECONDS
     for name, n_runs in count_runs(plan, quick).items():
         each = plan.quick.seconds.get(name, 0.0) if quick else plan.stages[name].seconds
         total += each * -(-n_runs // jobs)

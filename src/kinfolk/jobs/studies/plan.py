@@ -17,7 +17,7 @@ from kinfolk.store.files import list_folder, parse_settings, read_text
 PLAN_FOLDER = Path(__file__).with_name("plans")
 MIN_SEEDS = 5  # of a full plan
 _SUFFIX = ".toml"
-Expectation = Literal["higher", "lower", "equal"]
+Prediction = Literal["higher", "lower", "equal"]
 
 
 class StudyStage(Settings):
@@ -97,7 +97,7 @@ class StudyHypothesis(Settings):
     name: str = Field(description="Short name of the hypothesis.")
     claim: str = Field(description="What is claimed, in a sentence.")
     metric: str = Field(description="Metric that decides.")
-    expect: Expectation = Field(description="Which result the claim predicts.")
+    predict: Prediction = Field(description="Which result the claim predicts.")
     refuted_by: str = Field(description="Which result would refute the claim, in words.")
     factor: str | None = setting(None, "Factor of which two levels, or the trend, are compared.")
     levels: tuple[str, ...] = setting((), "Two levels: the first minus the second.")
@@ -127,8 +127,8 @@ class StudyHypothesis(Settings):
         require(not is_of_factor or self.factor is not None, f"{need} needs factor = 'NAME'.")
         require(is_of_factor or self.factor is None, f"factor = '{self.factor}' needs {need}.")
         require(
-            self.expect != "equal" or self.smallest > 0,
-            "expect = 'equal' needs smallest: the difference up to which two means count as equal.",
+            self.predict != "equal" or self.smallest > 0,
+            "predict = 'equal' needs smallest: the difference up to which two means count as equal.",
         )
         return self
 

@@ -103,9 +103,9 @@ def _list_hypotheses(plan: StudyPlan) -> list[ReportPart]:
 def _describe_prediction(hypothesis: StudyHypothesis) -> str:
     """Return which effect a hypothesis predicts."""
     smallest = format_number(hypothesis.smallest)
-    if hypothesis.expect == "equal":
+    if hypothesis.predict == "equal":
         return f"within +-{smallest}"
-    if hypothesis.expect == "higher":
+    if hypothesis.predict == "higher":
         return f"at least {smallest}" if hypothesis.smallest else "above 0"
     return f"at most -{smallest}" if hypothesis.smallest else "below 0"
 

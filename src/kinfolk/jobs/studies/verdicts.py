@@ -72,7 +72,7 @@ def weigh_conditions(hypothesis: StudyHypothesis, conditions: Sequence[Condition
             levels that are no numbers.
 
     >>> levels = [Condition(x, {"dose": x}, {}) for x in ("0", "1", "2")]
-    >>> asked = {"name": "a", "claim": "b", "metric": "c", "expect": "higher", "refuted_by": "d"}
+    >>> asked = {"name": "a", "claim": "b", "metric": "c", "predict": "higher", "refuted_by": "d"}
     >>> weigh_conditions(StudyHypothesis(**asked, factor="dose", levels=("2", "0")), levels)
     {'2': 1.0, '0': -1.0}
     """
@@ -239,7 +239,7 @@ def _decide(
     mean, smallest = wide.mean, hypothesis.smallest
     interval = f"{format_number(wide.low)} to {format_number(wide.high)}"
     clear = f"The effect is {format_number(mean)} (adjusted p = {p_value:.3g})"
-    if hypothesis.expect == "equal":
+    if hypothesis.predict == "equal":
         if -smallest <= wide.low and wide.high <= smallest:
             return SUPPORTED, (
                 f"The simultaneous interval, {interval}, lies within +-{format_number(smallest)}, "
@@ -248,7 +248,7 @@ def _decide(
         if is_clear and abs(mean) > smallest:
             return REFUTED, f"{clear}, more than the {format_number(smallest)} that count as equal."
         return NOT_DECIDED, _describe_open(p_value, interval)
-    sign = 1.0 if hypothesis.expect == "higher" else -1.0
+    sign = 1.0 if hypothesis.predict == "higher" else -1.0
     highest = sign * (wide.high if sign > 0 else wide.low)  # in the direction of the claim
     if is_clear and sign * mean < 0:
         return REFUTED, f"{clear}, in the opposite direction."
