@@ -14,6 +14,7 @@ from kinfolk.core.events import Event, FileChunk, Snapshot, TimingEvent
 from kinfolk.engines import make_engine
 from kinfolk.engines.base import LocalEngine
 from kinfolk.evaluation.run_summary import summarize_run
+from kinfolk.jobs.studies.checks import check_plan
 from kinfolk.jobs.studies.job import study
 from kinfolk.jobs.studies.plan import StudyMetric
 from kinfolk.jobs.studies.points import compute_metric
@@ -118,6 +119,36 @@ def test_the_report_tells_all_of_it(tiny):
     page = files["report.html"].decode()
     assert page.count("data:image/svg+xml;base64,") == 1
     assert "http" not in page.replace("http://www.w3.org", "")
+
+
+@pytest.mark.train
+@pytest.mark.parametrize(
+    ("before", "after", "message"),
+    [
+        (
+            "stage:train/grazers@first",
+            "stage:train/grazer@first",
+            "mine.toml, stages.meet, condition 'low / first': 'stage:train/grazer@first': stage train makes no "
+            "policy 'grazer'. Did you mean 'grazers'? Known: grazers, hunters.",
+        ),
+        (
+            "stage:train[low]/hunters",
+            "stage:train[medium]/hunters",
+            "mine.toml, stages.meet, condition 'low / first': 'stage:train[medium]/hunters@first': stage train "
+            "has no condition 'medium'. Known: low, high.",
+        ),
+        (
+            'conditions_of = "train"\n',
+            "",
+            "mine.toml, stages.meet, condition 'first': 'stage:train/grazers' leaves open of which gamma the "
+            "policy is. Write stage:train[CONDITION]/grazers, or conditions_of = 'train'.",
+        ),
+    ],
+)
+def test_a_policy_that_no_stage_makes_is_refused_before_anything_is_run(before, after, message):
+    with pytest.raises(UsageError) as caught:
+        check_plan("mine", STAGES.replace(before, after))
+    assert str(caught.value) == message
 
 
 @pytest.mark.train

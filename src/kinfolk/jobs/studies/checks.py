@@ -176,11 +176,25 @@ def _check_reference(
         f"{format_suggestion(reference.stage, makers)}",
     )
     source = find_source_condition(plan, reference, condition.levels)
-    known = [other.name for other in list_conditions(plan, reference.stage)]
+    conditions = {other.name: other for other in list_conditions(plan, reference.stage)}
     require(
-        source in known,
-        f"'{text}': stage {reference.stage} has no condition '{source}'.{format_suggestion(source, known)}",
+        source in conditions,
+        f"'{text}': stage {reference.stage} has no condition '{source}'."
+        f"{format_suggestion(source, conditions)}",
     )
+    slots = _list_made_slots(plan.stages[reference.stage].job, conditions[source].settings)
+    require(
+        slots is None or reference.slot in slots,
+        f"'{text}': stage {reference.stage} makes no policy '{reference.slot}'."
+        f"{format_suggestion(reference.slot, slots or ())}",
+    )
+
+
+def _list_made_slots(job: str, settings: Mapping[str, Any]) -> list[str] | None:
+    """Return the names of the policies that a run makes; None where the world decides."""
+    if job == "evolve-roles":
+        return ["champion"]
+    return list(settings["slots"]) if job == "train" and "slots" in settings else None
 
 
 def _check_metric(plan: StudyPlan, metric: StudyMetric) -> None:
