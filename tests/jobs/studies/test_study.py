@@ -114,7 +114,10 @@ def test_the_report_tells_all_of_it(tiny):
     for heading in ("In short", "Question", "Hypotheses", "Method", "Verdicts", "Results", "Limits",
                     "How to repeat it", "The plan as registered"):  # fmt: skip
         assert f"\n## {heading}\n" in text
-    assert "**supported**: The faster food grows, the more the agents earn. Effect: " in text
+    assert (
+        "**supported**: The faster food grows, the more the agents earn. Effect (earned: change along "
+        in text
+    )
     assert tiny.strip() in text
     page = files["report.html"].decode()
     assert page.count("data:image/svg+xml;base64,") == 1

@@ -74,7 +74,8 @@ def _sum_up(done: StudyDone) -> list[ReportPart]:
     ]
     n = len(done.verdicts)
     lines = [
-        f"**{verdict.verdict}**: {verdict.claim} Effect: {_show_effect(verdict.effect)}."
+        f"**{verdict.verdict}**: {verdict.claim} "
+        f"Effect ({verdict.comparison}): {_show_effect(verdict.effect)}."
         for verdict in done.verdicts
     ]
     noun = "hypothesis" if n == 1 else "hypotheses"
