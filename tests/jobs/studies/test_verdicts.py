@@ -68,7 +68,8 @@ class TestWeights:
     def test_an_effect_is_described_in_words(self):
         asked = hypothesis(factor="a", levels=("on", "off"), when={"b": "y"})
         assert describe_comparison(asked) == "m: a = on minus off where b = y"
-        assert describe_comparison(hypothesis(against=2.0)) == "m minus 2"
+        assert describe_comparison(hypothesis(against=2.0)) == "mean of m minus 2"
+        assert describe_comparison(hypothesis(effect="what is left")) == "m: what is left"
 
 
 class TestDirection:

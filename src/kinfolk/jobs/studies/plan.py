@@ -99,6 +99,9 @@ class StudyHypothesis(Settings):
     metric: str = Field(description="Metric that decides.")
     predict: Prediction = Field(description="Which result the claim predicts.")
     refuted_by: str = Field(description="Which result would refute the claim, in words.")
+    effect: str | None = setting(
+        None, "What the effect is, in words, where the comparison does not say it well."
+    )
     factor: str | None = setting(None, "Factor of which two levels, or the trend, are compared.")
     levels: tuple[str, ...] = setting((), "Two levels: the first minus the second.")
     trend: bool = setting(False, "Compare the fitted line at the highest and the lowest level.")

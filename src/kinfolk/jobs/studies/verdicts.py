@@ -140,6 +140,8 @@ def _select_conditions(conditions: Sequence[Condition], levels: Mapping[str, str
 def describe_comparison(hypothesis: StudyHypothesis) -> str:
     """Return what the effect of a hypothesis is, in words."""
     metric = hypothesis.metric.replace("_", " ")
+    if hypothesis.effect is not None:
+        return f"{metric}: {hypothesis.effect}"
     given = ", ".join(f"{factor} = {level}" for factor, level in hypothesis.when.items())
     where = f" where {given}" if given else ""
     if hypothesis.contrast:
@@ -154,7 +156,7 @@ def describe_comparison(hypothesis: StudyHypothesis) -> str:
         first, second = hypothesis.levels
         return f"{metric}: {hypothesis.factor} = {first} minus {second}{where}"
     against = f" minus {hypothesis.against:g}" if hypothesis.against else ""
-    return f"{metric}{against}{where}"
+    return f"mean of {metric}{against}{where}"
 
 
 def compute_effect(
