@@ -167,12 +167,12 @@ def _describe_statistics(n_hypotheses: int) -> str:
     return (
         "**Statistics.** Every condition is run with the same seeds, and a value is the mean of one run. "
         "Intervals are Student's t over seeds (95 %). p-values are of a two-sided paired permutation test "
-        f"over seeds, adjusted by Holm's method{several}. A claim about a direction is *supported* if the "
+        f"over seeds, adjusted by Holm's method{several}. A claim about a direction is **supported** if the "
         "adjusted p is below 0.05, the effect has the predicted sign and is not below the smallest that "
-        "matters; it is *refuted* if the adjusted p is below 0.05 with the other sign, or if the "
+        "matters; it is **refuted** if the adjusted p is below 0.05 with the other sign, or if the "
         "simultaneous interval (Student's t, Bonferroni) excludes the smallest effect that matters. A claim "
         "of equality is supported if that interval lies within the smallest effect that matters, and refuted "
-        "by a clear effect beyond it. Everything else is *not decided*."
+        "by a clear effect beyond it. Everything else is **not decided**."
     )
 
 
