@@ -36,6 +36,14 @@ def test_python_code_in_the_page_runs(page, tmp_path, monkeypatch, request):
         exec(compile(block, page, "exec"), names)
 
 
+def test_the_plan_of_a_study_in_its_page_runs(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    page = (ROOT / "docs" / "studies.md").read_text()
+    [block] = [block for block in PYTHON_BLOCK.findall(page) if "kf.study(" in block]
+    exec(compile(block, "studies.md", "exec"), {"__name__": "example"})
+    assert (tmp_path / "runs" / "growth" / "report.html").exists()
+
+
 @pytest.mark.more
 @pytest.mark.timeout(1200)
 def test_the_students_question_has_the_same_answer_as_a_command_and_in_python(
@@ -43,7 +51,7 @@ def test_the_students_question_has_the_same_answer_as_a_command_and_in_python(
 ):
     monkeypatch.chdir(tmp_path)
     page = (ROOT / "docs" / "studies.md").read_text()
-    [block] = PYTHON_BLOCK.findall(page)
+    [block] = [block for block in PYTHON_BLOCK.findall(page) if "kf.sweep(" in block]
     lines = [line for line in block.splitlines() if line and not line.startswith("import")]
     assert len(lines) == 6, "five lines, and one that saves"
     exec(compile(block, "studies.md", "exec"), {"__name__": "example"})

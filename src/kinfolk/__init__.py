@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     )
     from kinfolk.api.scenarios import ScenarioResult, evaluate_scenarios, scenarios
     from kinfolk.api.stored_runs import StoredRun, load_run, runs
+    from kinfolk.api.studies import StudyResult, study
     from kinfolk.api.sweeps import SweepResult, sweep
     from kinfolk.api.tournaments import (
         CrossPlayResult,
@@ -91,7 +92,7 @@ if TYPE_CHECKING:
 __all__ = ["compare", "evaluate", "evolve_nets", "evolve_roles", "jobs", "make_engine", "train"]
 __all__ += ["Trainer", "crossplay", "export_policy", "register_env", "register_loss", "tournament"]
 __all__ += ["CrossPlayResult", "ExploitResult", "TournamentResult", "exploit", "register_policy"]
-__all__ += ["ScenarioResult", "evaluate_scenarios", "scenarios"]
+__all__ += ["ScenarioResult", "StudyResult", "evaluate_scenarios", "scenarios", "study"]
 __all__ += ["load_run", "make", "metrics", "pettingzoo", "round_robin", "runs", "stats", "sweep"]
 __all__ += ["ComparisonResult", "EvaluationResult", "NetEvolutionResult"]
 __all__ += ["RoleEvolutionResult", "RoundRobinResult", "StoredRun", "SweepResult", "TrainingResult"]

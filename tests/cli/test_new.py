@@ -23,6 +23,16 @@ def test_the_tests_of_a_new_package_pass(kind, tmp_path):
 
 
 @pytest.mark.more
+def test_the_tests_of_a_new_study_pass(tmp_path):
+    made = run(tmp_path, "kinfolk", "new", "study", "my_study")
+    assert made.returncode == 0, made.stderr
+    assert "Wrote my_study.toml, test_my_study.py, README.md into my_study. Try:" in made.stderr
+    tested = run(tmp_path / "my_study", "pytest", "-q", "-p", "no:cacheprovider")
+    assert tested.returncode == 0, tested.stdout
+    assert "2 passed" in tested.stdout
+
+
+@pytest.mark.more
 def test_a_new_world_is_played_evaluated_on_processes_and_recorded(tmp_path):
     run(tmp_path, "kinfolk", "new", "world", "orchard")
     words = ["kinfolk", "eval", "--world", "class:orchard.Orchard", "--slot", "all=kin://random",

@@ -1,5 +1,7 @@
 """A small run of every kind, for the tests that look at each of them in a browser."""
 
+from importlib.resources import files
+
 from kinfolk.core.events import FileChunk
 from kinfolk.core.settings import validate_settings
 from kinfolk.engines.base import LocalEngine
@@ -15,6 +17,8 @@ from kinfolk.jobs.exploit.settings import Exploit
 from kinfolk.jobs.round_robin import RoundRobin, round_robin
 from kinfolk.jobs.scenarios.job import evaluate_scenarios
 from kinfolk.jobs.scenarios.settings import EvaluateScenarios
+from kinfolk.jobs.studies.job import study
+from kinfolk.jobs.studies.settings import Study
 from kinfolk.jobs.sweeps.job import sweep
 from kinfolk.jobs.sweeps.settings import Sweep
 from kinfolk.jobs.tournament.job import tournament
@@ -63,6 +67,7 @@ RESPONSE = {
     **TRAINING, "steps": 500, "episodes": 4,
     "policies": {"grazer": {"still": "kin://noop"}, "hunter": {"chance": "kin://random"}},
 }  # fmt: skip
+PLAN = (files("kinfolk.cli") / "templates/study/plan.toml.txt").read_text()
 POLICIES = ["kin://smart", "kin://random", "kin://noop"]
 FAILING = "class:kinfolk.policies.failing.FailingPolicy?after=5"
 SCENARIOS = """
@@ -113,6 +118,7 @@ KINDS = {
     "sweep-train": ("sweep", sweep, Sweep,
                     {"job": "train", "seeds": (0, 1), "settings": TRAINING,
                      "vary": {"ppo.learning_rate": (0.001, 0.01)}}),
+    "study": ("study", study, Study, {"name": "growth", "text": PLAN, "quick": True}),
 }  # fmt: skip
 
 

@@ -30,6 +30,7 @@ EXPECTED_BLOCKS = {
     "train": ["Return of each slot at the end", "return per life", "value loss"],
     "sweep-eval": ["return over max_ticks", "return at each setting", "Settings"],
     "sweep-train": ["score at each setting", "score", "Settings"],
+    "study": ["Verdicts", "Hypotheses", "earned"],
     "play": [],
 }
 

@@ -46,6 +46,7 @@ _JOBS = {
     "training_done": "train",
     "exploited": "exploit",
     "swept": "sweep",
+    "study_done": "study",
 }
 
 

@@ -47,6 +47,7 @@ from kinfolk.cli.new import new
 from kinfolk.cli.output import set_quiet
 from kinfolk.cli.run_lifecycle import ReceivedSignal, interrupt_on_signals
 from kinfolk.cli.scenarios import scenarios
+from kinfolk.cli.studies import study
 from kinfolk.core.errors import KinfolkError, escape_lines
 from kinfolk.core.imports import get_install_command, make_missing_library_error
 
@@ -82,6 +83,7 @@ evolve.command(cls=settings_command("evolve-roles", engine="processes"))(roles)
 evolve.command(cls=settings_command("evolve-nets"))(nets)
 app.add_typer(evolve, name="evolve")
 app.add_typer(sweep, name="sweep")
+app.command()(study)
 add_examples(app)
 
 _GC_THRESHOLD = 50_000  # new objects between two garbage collections; Python's default is 700

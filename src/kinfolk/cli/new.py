@@ -15,17 +15,20 @@ from kinfolk.core.errors import SettingsError, UsageError
 
 _FILES = {
     "module.py.txt": "{name}.py",
+    "plan.toml.txt": "{name}.toml",
     "test.py.txt": "test_{name}.py",
     "README.md.txt": "README.md",
 }
+_MAIN_FILES = {"study": "plan.toml.txt"}  # of templates that are no module
 _NEXT = {
     "policy": "kinfolk eval --world savanna --slot all=class:{name}.{class_name} --episodes 4",
     "world": "kinfolk play --world class:{name}.{class_name}",
     "behavior": 'kinfolk eval --world cogsguard --slot "cogs=kin://roles?catalog={name}.catalog&{class_name}=8"',
+    "study": "kinfolk study {name}.toml --quick",
 }
 
 new = typer.Typer(
-    help="Write a small working policy, world or behavior of your own, with a test.",
+    help="Write a small working policy, world, behavior or study of your own, with a test.",
     rich_markup_mode=None,
 )
 NameArgument = Annotated[str, typer.Argument(help="Name of the module: lower case, digits and _.")]
@@ -61,6 +64,15 @@ def behavior(name: NameArgument, folder: FolderOption = None) -> None:
     _write_package("behavior", name, folder)
 
 
+@new.command()
+def study(name: NameArgument, folder: FolderOption = None) -> None:
+    """Write the plan of a study: question, conditions, metrics and hypotheses, to be changed.
+
+    Example: kinfolk new study grass_and_herds
+    """
+    _write_package("study", name, folder)
+
+
 def _write_package(kind: str, name: str, folder: Path | None) -> None:
     """Write the files of a template, and say what to try.
 
@@ -83,9 +95,9 @@ def _write_package(kind: str, name: str, folder: Path | None) -> None:
     class_name = "".join(part.capitalize() for part in name.split("_"))
     values = {"module": name, "class_name": class_name, "title": name.replace("_", " ")}
     target = Path(name) if folder is None else folder
+    files = (_MAIN_FILES.get(kind, "module.py.txt"), "test.py.txt", "README.md.txt")
     texts = {
-        target / file.format(name=name): _load_template(kind, source)
-        for source, file in _FILES.items()
+        target / _FILES[source].format(name=name): _load_template(kind, source) for source in files
     }
     existing = [str(path) for path in texts if path.exists()]
     if existing:

@@ -140,6 +140,13 @@ def _describe_sweep(last: Mapping[str, Any]) -> str:
     return f"{last['metric']} {low if low == high else f'{low} to {high}'}, {counts}"
 
 
+def _describe_study(last: Mapping[str, Any]) -> str:
+    verdicts = [row[7] for row in last["verdicts"]]
+    counts = [f"{verdicts.count(name)} {name}" for name in dict.fromkeys(verdicts)]
+    quick = ", a quick run" if last["quick"] else ""
+    return f"{last['name']}: {', '.join(counts)}{quick}"
+
+
 _HEADLINES: dict[str, Callable[[Mapping[str, Any]], str]] = {
     "evaluated": _describe_evaluation,
     "compared": lambda last: next(describe_comparison(last), ""),
@@ -152,4 +159,5 @@ _HEADLINES: dict[str, Callable[[Mapping[str, Any]], str]] = {
     "champion_evaluated": _describe_champion,
     "nets_evolved": _describe_nets,
     "swept": _describe_sweep,
+    "study_done": _describe_study,
 }

@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from kinfolk.jobs.round_robin import RoundRobin, round_robin
     from kinfolk.jobs.scenarios.job import evaluate_scenarios
     from kinfolk.jobs.scenarios.settings import EvaluateScenarios
+    from kinfolk.jobs.studies.job import study
+    from kinfolk.jobs.studies.settings import Study
     from kinfolk.jobs.sweeps.job import sweep
     from kinfolk.jobs.sweeps.settings import Sweep
     from kinfolk.jobs.tournament.job import tournament
@@ -46,6 +48,7 @@ __all__ = [
     "EvolveRoles",
     "Exploit",
     "RoundRobin",
+    "Study",
     "Sweep",
     "Tournament",
     "Train",
@@ -57,6 +60,7 @@ __all__ = [
     "evolve_roles",
     "exploit",
     "round_robin",
+    "study",
     "sweep",
     "tournament",
     "train",

@@ -62,6 +62,7 @@ _COUNTED = {
     "exploit": _Counted("Steps", "update_done", _count_response_steps, 0),
     "evolve_roles": _Counted("Generations", "generation_scored", lambda s: s.generations, 1),
     "evolve_nets": _Counted("Generations", "generation_scored", lambda s: s.generations, 1),
+    "study": _Counted("Runs", "study_point_done", lambda s: s.n_runs, 0),
     "sweep": _Counted("Runs", "point_done", lambda s: s.n_points, 0),
 }
 

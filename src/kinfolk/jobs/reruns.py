@@ -43,6 +43,7 @@ STORED_JOBS = {
         "kinfolk.jobs.evolve_nets.settings:EvolveNets",
         "kinfolk.jobs.evolve_nets.job:evolve_nets",
     ),
+    "study": ("kinfolk.jobs.studies.settings:Study", "kinfolk.jobs.studies.job:study"),
     "sweep": ("kinfolk.jobs.sweeps.settings:Sweep", "kinfolk.jobs.sweeps.job:sweep"),
 }
 

@@ -20,7 +20,8 @@ COMMAND_FILE = "command.txt"  # the command line that made the run, for people
 TAGS_FILE = "tags.txt"  # words by which people find the run again; they write it, kinfolk reads it
 _MAX_TAGS, _MAX_TAG_BYTES = 20, 4096  # of a run
 # Files that follow from the settings; others hold times, or serve to watch and to resume.
-_RESULT_FILES = ("policies/**/*", "role_history.json", "*.csv", "tournament.json", "crossplay.json")
+_RESULT_FILES = ("policies/**/*", "role_history.json", "*.csv", "tournament.json", "crossplay.json",
+                 "report.md")  # fmt: skip
 
 
 class DamagedRun(NamedTuple):

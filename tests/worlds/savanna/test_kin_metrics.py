@@ -13,6 +13,7 @@ from kinfolk.worlds.savanna.kin_metrics import (
     late_birth_fraction,
     nearest_kin_distances,
 )
+from kinfolk.worlds.savanna.social_metrics import SocialLog
 
 
 @pytest.fixture
@@ -25,7 +26,7 @@ def family_meal():
         predator_creation_energy_threshold=12.0,
         max_energy_gain_per_prey=2.0,
     )
-    lives = SavannaAgentLog(world)
+    lives = SocialLog(world)
     lives.start()
     act(world)  # child of 0 at (3, 4)
     lives.update()
@@ -55,6 +56,39 @@ def test_kin_metrics_of_a_hand_made_family(family_meal):
     assert late_birth_fraction(lives, 0) == 1.0
     assert late_birth_fraction(lives, 1) == 0.0
     assert nearest_kin_distances(world, lives) == {0: 1, 3: 1}
+
+
+def test_social_metrics_of_a_hand_made_family(family_meal):
+    _, lives = family_meal
+    metrics = lives.compute_metrics()
+    assert metrics["kin_feeding_bias"] == 0.0  # one bite of two by kin, who are one of two others
+    assert metrics["kin_bites_per_carcass_of_adult"] == 1.0
+    assert math.isnan(metrics["kin_bites_per_carcass_of_old"])
+    assert metrics["kin_bites_per_young_predator"] == 1.0
+    assert metrics["late_births_predator"] == 0.0
+    steps = sum(r.avg_energy_steps for r in lives.by_uid.values() if "predator" in r.policy_group)
+    assert metrics["income_type_1_predator"] == pytest.approx(3 * 2.0 / steps)
+    assert math.isnan(metrics["energy_old_predator"])  # nobody was sampled in four ticks
+
+
+def test_distances_energies_and_survival_are_sampled_by_species_and_age():
+    # Three prey in a row that do not move; the first two are made kin, and one of them is old.
+    world = scene(
+        [(0, 8, 50.0)], [(4, 4, 3.0), (4, 5, 3.0), (4, 7, 3.0)], energy_loss_per_step_prey=0.0
+    )
+    log = SocialLog(world)
+    log.start()
+    records = log.by_uid
+    prey = [uid for uid, record in records.items() if "prey" in record.policy_group]
+    records[prey[1]].parent, records[prey[1]].birth_step = records[prey[0]].agent_id, -5
+    records[prey[0]].birth_step, records[prey[2]].birth_step = -100, -50
+    log._sample("prey")
+    metrics = log.compute_metrics()
+    assert metrics["near_young_kin_old_prey"] == 1.0  # the parent, one cell from its child
+    assert metrics["kin_closer_by_old_prey"] == 3 - 1
+    assert metrics["near_young_kin_adult_prey"] == 0.0  # the stranger
+    assert math.isnan(metrics["kin_closer_by_adult_prey"])  # it has no kin
+    assert (metrics["energy_old_prey"], metrics["energy_adult_prey"]) == (3.0, 3.0)
 
 
 def test_without_births_and_carcasses_there_is_nothing_to_share():

@@ -35,6 +35,8 @@ def draw_run_estimates(sources: Sequence[FigureSource], metric: str | None) -> A
                 done["settings"], estimates, done["metric"], done["search"], done["best"]
             )
         return draw_estimates(done["settings"], estimates, done["metric"], over)
+    if sources[0].job == "study":
+        return _draw_study(require_one(sources), metric)
     groups: dict[str, dict[str, Estimate | None]] = {}
     if sources[0].job == "scenarios" and len(sources) == 1:
         return _draw_scenarios(sources[0], metric)
@@ -46,6 +48,25 @@ def draw_run_estimates(sources: Sequence[FigureSource], metric: str | None) -> A
     unit = "episodes" if sources[0].job in ("evaluate", "compare") else "games"
     n = f"{min(counts)} " if len(counts) == 1 else ""
     return draw_named_estimates(groups, name, f"{n}{unit}")
+
+
+def _draw_study(source: FigureSource, metric: str | None) -> Any:
+    """Draw a metric of a study in all its conditions; by default that of the first hypothesis.
+
+    Raises:
+        UsageError: The study has no such metric, or is not done.
+    """
+    from kinfolk.jobs.studies.outputs import draw_metric
+    from kinfolk.jobs.studies.results import ConditionEstimate
+
+    [done] = source.of_kind("study_done")
+    known = list(dict.fromkeys(row[0] for row in done["estimates"]))
+    name = metric or str(done["verdicts"][0][2])
+    if name not in known:
+        raise UsageError(f"The study has no metric '{name}'.{format_suggestion(name, known)}")
+    rows = [ConditionEstimate(*row) for row in done["estimates"] if row[0] == name]
+    rows = [row._replace(estimate=read_estimate(row.estimate)) for row in rows]
+    return draw_metric(rows, len(done["seeds"]))
 
 
 def _draw_scenarios(source: FigureSource, metric: str | None) -> Any:

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from kinfolk.core.errors import UnknownNameError, format_suggestion, require
-from kinfolk.core.events import Event, Snapshot, TimingEvent
+from kinfolk.core.events import Event, FileChunk, Snapshot, TimingEvent
 from kinfolk.core.imports import import_object
 from kinfolk.core.settings import Settings, fields_of, merge_settings, validate_settings
 from kinfolk.engines.base import LocalEngine
@@ -119,22 +119,41 @@ def check_sweep(sweep: Sweep) -> list[SweepPoint]:
         UsageError: A setting or the metric is wrong.
     """
     points = build_points(sweep, _list_corners(sweep) if sweep.search else list_combinations(sweep))
-    if sweep.metric is not None and sweep.job == "eval":
-        for point in points[:: len(sweep.seeds)]:
-            model = import_object(SWEPT_JOBS["eval"].settings)
-            check_metric(sweep.metric, validate_settings(model, point.settings).world_ref)
-    elif sweep.metric is not None:
-        result = import_object(SWEPT_JOBS[sweep.job].result)
-        texts = ("str", "dict[str, str]")  # such as why a training ended, and hashes
-        known = [f.name for f in fields(result) if f.name != "step" and f.type not in texts]
-        if sweep.metric.partition("/")[0] not in known:
-            hint = format_suggestion(sweep.metric, known)
-            raise UnknownNameError(f"{sweep.job} has no metric '{sweep.metric}'.{hint}")
+    for point in points[:: len(sweep.seeds)] if sweep.metric is not None else ():
+        check_job_metric(sweep.job, str(sweep.metric), point.settings)
     return points
 
 
-def run_point(point: SweepPoint) -> PointResult:
-    """Run the job of one point in this process, and return its rows."""
+def check_job_metric(job: str, metric: str, settings: Mapping[str, Any]) -> None:
+    """Check that the results of a job have a metric, before anything is run.
+
+    Args:
+        job: Name of the job in `SWEPT_JOBS`.
+        metric: The metric.
+        settings: Settings of the job.
+
+    Raises:
+        UnknownNameError: They have none of this name.
+    """
+    if job == "eval":
+        model = import_object(SWEPT_JOBS["eval"].settings)
+        check_metric(metric, validate_settings(model, settings).world_ref)
+        return
+    result = import_object(SWEPT_JOBS[job].result)
+    texts = ("str", "dict[str, str]")  # such as why a training ended, and hashes
+    known = [f.name for f in fields(result) if f.name != "step" and f.type not in texts]
+    if metric.partition("/")[0] not in known:
+        hint = format_suggestion(metric, known)
+        raise UnknownNameError(f"{job} has no metric '{metric}'.{hint}")
+
+
+def run_point(point: SweepPoint, files: dict[str, bytes] | None = None) -> PointResult:
+    """Run the job of one point in this process, and return its rows.
+
+    Args:
+        point: The run.
+        files: Filled with the files that the job yields, by path; None drops them.
+    """
     job = SWEPT_JOBS[point.job]
     settings = validate_settings(import_object(job.settings), point.settings)
     snapshot, last = None, None
@@ -142,6 +161,9 @@ def run_point(point: SweepPoint) -> PointResult:
     for item in import_object(job.run)(settings, LocalEngine()):
         if isinstance(item, Snapshot):
             snapshot = item
+        elif isinstance(item, FileChunk):
+            if files is not None:
+                files[item.path] = item.data
         elif isinstance(item, Event) and not isinstance(item, TimingEvent):
             last = item
             course += [_select_plain(item)] if item.kind == job.curve else []

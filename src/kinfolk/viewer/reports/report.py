@@ -14,6 +14,7 @@ from kinfolk.viewer.reports.evaluation import report_evaluation, report_scenario
 from kinfolk.viewer.reports.evolution import report_nets, report_roles
 from kinfolk.viewer.reports.league import report_exploit
 from kinfolk.viewer.reports.meetings import report_meetings
+from kinfolk.viewer.reports.study import report_study
 from kinfolk.viewer.reports.training import report_sweep, report_training
 from kinfolk.viewer.results import DAMAGE_ERRORS, build_failures, build_family, make_damage_error
 
@@ -29,8 +30,9 @@ _REPORTS: dict[str, Callable[[Mapping[str, Any], EventList], list[Block]]] = {
     "train": report_training,
     "exploit": report_exploit,
     "sweep": report_sweep,
+    "study": report_study,
 }
-PAGE_FILES = ("tournament.html",)  # pages that a run may hold beside its results
+PAGE_FILES = ("tournament.html", "report.html")  # pages that a run may hold beside its results
 
 
 def build_report(run: Run) -> dict[str, Any]:

@@ -1,0 +1,1 @@
+"""Studies: pre-registered plans that are run as a whole and end with a report."""

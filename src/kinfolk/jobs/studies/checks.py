@@ -1,0 +1,221 @@
+"""Check a plan against the jobs, worlds and metrics of this package, before anything is run."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from kinfolk.core.errors import KinfolkError, SettingsError, format_suggestion, require
+from kinfolk.core.imports import import_object
+from kinfolk.core.settings import validate_settings
+from kinfolk.jobs.studies.conditions import (
+    Condition,
+    PolicyReference,
+    find_references,
+    find_source_condition,
+    iterate_texts,
+    list_conditions,
+    replace_texts,
+)
+from kinfolk.jobs.studies.plan import StudyMetric, StudyPlan, parse_plan
+from kinfolk.jobs.studies.verdicts import count_needed_seeds, weigh_conditions
+from kinfolk.jobs.sweeps.points import check_job_metric
+from kinfolk.jobs.sweeps.settings import SWEPT_JOBS
+
+_STAND_IN = "kin://random"  # for policies that earlier stages make, while settings are checked
+_ON_THIS_MACHINE = re.compile(r"(?:file|run):")  # policies that nobody else has
+_OF_SLOT = "return."  # columns of an evaluation with the return of one slot
+
+
+def check_plan(name: str, text: str) -> StudyPlan:
+    """Return a plan whose settings, metrics and hypotheses are all valid.
+
+    Args:
+        name: Name of the plan.
+        text: Its TOML text.
+
+    Raises:
+        SettingsError: The message names the file, the key, what was wrong and what would be right.
+    """
+    plan, file = parse_plan(name, text), f"{name}.toml"
+    for variant in (False, True):
+        for stage in plan.stages:
+            _check_stage(file, plan, stage, variant)
+    for metric, entry in plan.metrics.items():
+        _run_check(f"{file}, metrics.{metric}", lambda entry=entry: _check_metric(plan, entry))
+    names = [hypothesis.name for hypothesis in plan.hypotheses]
+    for number, hypothesis in enumerate(plan.hypotheses):
+        key = f"{file}, hypotheses[{number}] ({hypothesis.name})"
+        require(names.count(hypothesis.name) == 1, f"{key}: the name is given twice.")
+        require(
+            hypothesis.metric in plan.metrics,
+            f"{key}: metric = '{hypothesis.metric}' is not in [metrics]."
+            f"{format_suggestion(hypothesis.metric, plan.metrics)}",
+        )
+        conditions = list_conditions(plan, plan.metrics[hypothesis.metric].stage)
+        _run_check(key, lambda h=hypothesis, c=conditions: weigh_conditions(h, c))
+    needed = count_needed_seeds(len(names))
+    require(
+        plan.seeds >= needed,
+        f"{file}: seeds = {plan.seeds} can decide nothing about {len(names)} hypotheses: with so few, no "
+        f"adjusted p-value is below 0.05. It takes {needed} seeds, or fewer hypotheses.",
+    )
+    _check_quick(file, plan)
+    return plan
+
+
+def _run_check(key: str, check: Any) -> None:
+    """Run a check, and name the key of the plan in its error."""
+    try:
+        check()
+    except KinfolkError as error:
+        raise SettingsError(f"{key}: {error}") from None
+
+
+def _check_quick(file: str, plan: StudyPlan) -> None:
+    """Check that the quick variant names stages of the plan, and has the time of each.
+
+    Raises:
+        SettingsError: It does not.
+    """
+    quick: Mapping[str, Mapping[str, Any]] = {
+        "settings": plan.quick.settings, "seconds": plan.quick.seconds,
+    }  # fmt: skip
+    for key, table in quick.items():
+        for stage in table:
+            hint = format_suggestion(stage, plan.stages)
+            require(
+                stage in plan.stages, f"{file}, quick.{key}: there is no stage '{stage}'.{hint}"
+            )
+    missing = [stage for stage in plan.stages if stage not in plan.quick.seconds]
+    require(
+        not missing,
+        f"{file}, quick.seconds: the time of {' and '.join(missing)} is missing. Write the processor "
+        "seconds of one quick run.",
+    )
+
+
+def _check_stage(file: str, plan: StudyPlan, name: str, quick: bool) -> None:
+    """Check the settings of all conditions of a stage, and the policies they take over.
+
+    Args:
+        file: Name of the file, for messages.
+        plan: The plan.
+        name: Name of the stage.
+        quick: Whether the quick variant is checked.
+
+    Raises:
+        SettingsError: A setting or a policy is wrong.
+    """
+    key, stage = f"{file}, stages.{name}", plan.stages[name]
+    earlier = list(plan.stages)[: list(plan.stages).index(name)]
+    source = stage.conditions_of
+    require(
+        source is None or source in earlier,
+        f"{key}: conditions_of = '{source}' is no earlier stage.{format_suggestion(str(source), earlier)}",
+    )
+    require("seed" not in stage.settings, f"{key}.settings: leave out seed; the study has seeds.")
+    for condition in list_conditions(plan, name, quick):
+        where = f"{key}, condition '{condition.name}'"
+        if quick:
+            where += " of the quick variant"
+        _run_check(where, lambda c=condition: _check_condition(plan, name, c, earlier))
+    for log in stage.logs:
+        _run_check(f"{key}.logs", lambda log=log: import_object(log))
+
+
+def _check_condition(plan: StudyPlan, name: str, condition: Condition, earlier: list[str]) -> None:
+    """Check the settings of one condition.
+
+    Args:
+        plan: The plan.
+        name: Name of the stage.
+        condition: The condition.
+        earlier: Stages before this one.
+
+    Raises:
+        UsageError: A setting or a policy is wrong.
+    """
+    for text in iterate_texts(condition.settings):
+        require(
+            _ON_THIS_MACHINE.match(text) is None,
+            f"'{text}' lies on this machine only. Name a policy that others have too (kin://..., "
+            "class:...), or let an earlier stage make it (stage:...).",
+        )
+    references = find_references(condition.settings)
+    for text, reference in references.items():
+        _check_reference(plan, text, reference, condition, earlier)
+    settings = replace_texts(condition.settings, dict.fromkeys(references, _STAND_IN))
+    checked: Any = validate_settings(
+        import_object(SWEPT_JOBS[plan.stages[name].job].settings), settings
+    )
+    if hasattr(checked, "world_ref"):
+        checked.world_ref.build()
+
+
+def _check_reference(
+    plan: StudyPlan, text: str, reference: PolicyReference, condition: Condition, earlier: list[str]
+) -> None:
+    """Check that an earlier stage makes the policy that a condition plays.
+
+    Args:
+        plan: The plan.
+        text: The `stage:` text.
+        reference: What it names.
+        condition: The condition that plays it.
+        earlier: Stages before the one of the condition.
+
+    Raises:
+        SettingsError: No earlier stage makes it.
+    """
+    makers = [stage for stage in earlier if plan.stages[stage].job != "eval"]
+    require(
+        reference.stage in makers,
+        f"'{text}': no earlier stage that makes policies is named '{reference.stage}'."
+        f"{format_suggestion(reference.stage, makers)}",
+    )
+    source = find_source_condition(plan, reference, condition.levels)
+    conditions = {other.name: other for other in list_conditions(plan, reference.stage)}
+    require(
+        source in conditions,
+        f"'{text}': stage {reference.stage} has no condition '{source}'."
+        f"{format_suggestion(source, conditions)}",
+    )
+    slots = _list_made_slots(plan.stages[reference.stage].job, conditions[source].settings)
+    require(
+        slots is None or reference.slot in slots,
+        f"'{text}': stage {reference.stage} makes no policy '{reference.slot}'."
+        f"{format_suggestion(reference.slot, slots or ())}",
+    )
+
+
+def _list_made_slots(job: str, settings: Mapping[str, Any]) -> list[str] | None:
+    """Return the names of the policies that a run makes; None where the world decides."""
+    if job == "evolve-roles":
+        return ["champion"]
+    return list(settings["slots"]) if job == "train" and "slots" in settings else None
+
+
+def _check_metric(plan: StudyPlan, metric: StudyMetric) -> None:
+    """Check that the runs of a stage have the columns of a metric; those of logs are not known before.
+
+    Raises:
+        UsageError: There is no such stage or column.
+    """
+    hint = format_suggestion(metric.stage, plan.stages)
+    require(metric.stage in plan.stages, f"stage = '{metric.stage}' is not in [stages].{hint}")
+    stage = plan.stages[metric.stage]
+    if stage.logs:
+        return
+    settings = list_conditions(plan, metric.stage)[0].settings
+    references = find_references(settings)
+    settings = replace_texts(settings, dict.fromkeys(references, _STAND_IN))
+    for column in filter(None, (metric.column, metric.minus, metric.divided_by)):
+        slots = settings.get("slots", {})
+        if stage.job == "eval" and column.startswith(_OF_SLOT):
+            slot = column.removeprefix(_OF_SLOT)
+            hint = format_suggestion(slot, slots)
+            require(slot in slots, f"'{column}': there is no slot '{slot}'.{hint}")
+        else:
+            check_job_metric(stage.job, column, settings)

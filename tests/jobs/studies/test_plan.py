@@ -1,0 +1,157 @@
+"""Plans are checked before anything is run; errors name the file, the key, and what would be right."""
+
+import pytest
+
+from kinfolk.core.errors import UsageError
+from kinfolk.jobs.studies.checks import check_plan
+from kinfolk.jobs.studies.conditions import (
+    count_runs,
+    estimate_seconds,
+    list_conditions,
+    parse_reference,
+)
+from kinfolk.jobs.studies.plan import hash_plan, read_plan_text
+from kinfolk.jobs.studies.settings import Study, describe_origin, require_same_plan
+
+
+def error_of(text):
+    with pytest.raises(UsageError) as caught:
+        check_plan("mine", text)
+    return str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "message"),
+    [
+        ("seeds = 8", "seeds = 4", "mine.toml: seeds must be at least 5, not 4."),
+        (
+            "seeds = 8",
+            "seeds = 6",
+            "mine.toml: seeds = 6 can decide nothing about 2 hypotheses: with so few, no adjusted p-value is "
+            "below 0.05. It takes 7 seeds, or fewer hypotheses.",
+        ),
+        (
+            'job = "eval" ',
+            'job = "evaluate" ',
+            "mine.toml, stages.play: job is 'evaluate', which no stage can run. Did you mean 'eval'? "
+            "Known: eval, train, evolve-roles, evolve-nets.",
+        ),
+        (
+            'world = "probe"',
+            'wrold = "probe"',
+            "mine.toml, stages.play, condition '0.1': Evaluate has no setting 'wrold'. Did you mean 'world'?",
+        ),
+        (
+            "{ growth = 0.2 }",
+            "{ growht = 0.2 }",
+            "mine.toml, stages.play, condition '0.2': Probe has no setting 'growht'. Did you mean 'growth'?",
+        ),
+        (
+            'column = "return" ',
+            'column = "retrun" ',
+            "mine.toml, metrics.earned: There is no metric 'retrun'. Did you mean 'return'?",
+        ),
+        (
+            "trend = true",
+            'trend = true\nlevels = ["0.4", "0.2"]',
+            "mine.toml, hypotheses[0]: a hypothesis has levels, or trend, or contrast; this one has several.",
+        ),
+        (
+            'levels = ["0.4", "0.2"]',
+            'levels = ["0.4", "0.3"]',
+            "mine.toml, hypotheses[1] (saturation): factor growth has no level '0.3'.",
+        ),
+        (
+            "smallest = 1.0 ",
+            "smallest = 0.0 ",
+            "mine.toml, hypotheses[1]: predict = 'equal' needs smallest: the difference up to which two means "
+            "count as equal.",
+        ),
+        (
+            '"kin://random"',
+            '"run:runs/mine"',
+            "mine.toml, stages.play, condition '0.1': 'run:runs/mine' lies on this machine only. Name a policy "
+            "that others have too (kin://..., class:...), or let an earlier stage make it (stage:...).",
+        ),
+        (
+            '"kin://random"',
+            '"stage:train/prey"',
+            "mine.toml, stages.play, condition '0.1': 'stage:train/prey': no earlier stage that makes policies "
+            "is named 'train'.",
+        ),
+        (
+            "seconds = { play = 0.1 }",
+            "seconds = {}",
+            "mine.toml, quick.seconds: the time of play is missing. Write the processor seconds of one quick "
+            "run.",
+        ),
+        (
+            'question = """',
+            'qeustion = """',
+            "mine.toml: StudyPlan.question is missing and has no default.",
+        ),
+    ],
+)
+def test_a_wrong_plan_is_refused_with_file_key_and_remedy(change, before, after, message):
+    assert error_of(change(before, after)).startswith(message)
+
+
+def test_a_text_that_is_no_toml_is_refused():
+    assert error_of("seeds = = 8").startswith("mine.toml is not valid TOML: ")
+
+
+def test_an_unknown_name_suggests_plans_and_says_how_to_give_a_file():
+    with pytest.raises(UsageError) as caught:
+        read_plan_text("stag_hnut")
+    assert str(caught.value).startswith("There is no study 'stag_hnut'. Did you mean 'stag_hunt'?")
+    assert str(caught.value).endswith("A plan of your own is given by the path of its .toml file.")
+
+
+def test_conditions_are_all_combinations_of_levels_and_time_follows_from_runs(tiny, change):
+    factor = "[stages.play.factors.growth]\n"
+    more = "[stages.play.factors.meal]\nsmall = { world_settings = { meal = 5 } }\nlarge = { world_settings = { meal = 6 } }\n"
+    plan = check_plan("mine", change(factor, more + factor))
+    conditions = list_conditions(plan, "play")
+    assert [c.name for c in conditions[:2]] == ["small / 0.1", "small / 0.2"]
+    assert conditions[-1].settings["world_settings"] == {"meal": 6, "growth": 0.4}
+    assert count_runs(plan, quick=False) == {"play": 48}
+    assert estimate_seconds(plan, quick=False, jobs=2) == pytest.approx(10 + 0.2 * 24)
+    assert count_runs(plan, quick=True) == {"play": 12}
+
+
+def test_a_policy_of_an_earlier_stage_is_named_by_stage_condition_slot_and_version():
+    assert parse_reference("kin://random") is None
+    assert parse_reference("stage:train/prey").version == "latest"
+    assert parse_reference("stage:train[a / b]/prey@first").condition == "a / b"
+    with pytest.raises(UsageError, match="not 'stage:train/prey@newest'"):
+        parse_reference("stage:train/prey@newest")
+
+
+def test_a_plan_that_was_changed_after_its_registration_is_refused(tiny, tmp_path):
+    study = Study(name="mine", text=tiny)
+    assert study.sha256 == hash_plan(tiny)
+    with pytest.raises(Exception, match="The plan mine was changed after it was registered"):
+        Study(name="mine", text=tiny + "# later", sha256=study.sha256)
+    file = tmp_path / "mine.toml"
+    file.write_text(tiny)
+    require_same_plan(study, str(file))
+    file.write_text(tiny + "# later")
+    with pytest.raises(UsageError) as caught:
+        require_same_plan(study, str(file))
+    assert str(caught.value) == (
+        f"The run was registered with the plan mine, SHA-256 {study.sha256[:12]}..., and {file} is now "
+        f"another one, {hash_plan(tiny + '# later')[:12]}.... Leave out the name to go on with the "
+        "registered plan, or start a new study."
+    )
+
+
+def test_the_report_says_whether_a_plan_is_the_one_that_is_shipped(tiny):
+    name, text = read_plan_text("stag_hunt")
+    assert describe_origin(Study(name=name, text=text)).endswith(
+        "as this version of kinfolk ships it."
+    )
+    changed = describe_origin(Study(name=name, text=text + "# changed"))
+    assert changed.startswith("The plan was changed: it is not `stag_hunt`")
+    assert describe_origin(Study(name="mine", text=tiny)) == (
+        "The plan is not one of those that kinfolk ships."
+    )
