@@ -15,8 +15,8 @@ from kinfolk.worlds.savanna.settings import Savanna
 from kinfolk.worlds.savanna.sight import on_demand, planes, words
 from kinfolk.worlds.savanna.spec import make_observation_tables
 from kinfolk.worlds.savanna.state import Plane, SavannaState
-from kinfolk.worlds.savanna.step.context import StepPart
-from kinfolk.worlds.savanna.step.runner import N_PARTS, is_large
+from kinfolk.worlds.savanna.step.context import N_PARTS, StepPart
+from kinfolk.worlds.savanna.step.runner import is_large
 from kinfolk.worlds.threads import ThreadTeam
 
 _WHOLE = StepPart(planes.CLEAR | planes.WRITE, 0, 1)

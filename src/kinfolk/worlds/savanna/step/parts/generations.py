@@ -1,0 +1,108 @@
+"""Deaths and births of a large world: listed in parts, then carried out in order."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from kinfolk.core.jit import allocation_free_kernel
+from kinfolk.worlds.savanna.rules import SavannaRules
+from kinfolk.worlds.savanna.state import EventBuffer, SavannaState
+from kinfolk.worlds.savanna.step.births import NewbornValues, prefetch_birth, try_reproduce
+from kinfolk.worlds.savanna.step.context import (
+    SavannaAgents,
+    StepPart,
+    get_agent_arrays,
+    get_slice,
+)
+from kinfolk.worlds.savanna.step.metabolism import bury
+from kinfolk.worlds.savanna.step.parts.strips import Strips
+
+_PARENTS_AHEAD = 6  # how many parents ahead of their turn the cells around them are loaded
+
+
+@allocation_free_kernel
+def list_generations(
+    agents: SavannaAgents, rules: SavannaRules, strips: Strips, w: int, part: StepPart
+) -> None:
+    """List the dead, the survivors and those that may reproduce of a part of the agents.
+
+    Args:
+        agents: Writes `alive_rows`: the survivors of the part come first in its slice.
+        rules: Rules of the batch.
+        strips: Writes the lists.
+        w: World.
+        part: Which agents.
+    """
+    n_before = 0
+    for species in range(2):
+        rows, n_alive = agents.alive_rows[w, species], agents.n_alive[w, species]
+        first, last = get_slice(part, n_alive)
+        n_survivors, n_leavers, n_candidates, start = 0, 0, 0, n_before + first
+        for i in range(first, last):
+            row = rows[np.uint64(i)]
+            is_alive, is_carcass = agents.alive[w, row], agents.carcass[w, row]
+            if not is_alive or is_carcass:
+                strips.leavers[start + n_leavers] = row
+                n_leavers += 1
+            if is_alive:
+                rows[first + n_survivors] = row
+                n_survivors += 1
+                kind = np.uint64(2 * species + agents.group[w, row] - species * rules.n_types)
+                if not is_carcass and agents.energy[w, row] >= rules.birth_threshold[kind]:
+                    strips.candidates[start + n_candidates] = row
+                    n_candidates += 1
+        strips.settled[part.number, species, 0] = n_survivors
+        strips.settled[part.number, species, 1] = n_leavers
+        strips.settled[part.number, species, 2] = n_candidates
+        n_before += n_alive
+
+
+@allocation_free_kernel
+def change_generations(
+    state: SavannaState,
+    rules: SavannaRules,
+    events: EventBuffer,
+    newborns: NewbornValues,
+    strips: Strips,
+    w: int,
+) -> None:
+    """Remove the dead, and let the candidates reproduce; see `list_generations`.
+
+    Args:
+        state: State of the batch, written.
+        rules: Rules of the batch.
+        events: Buffer, appended to.
+        newborns: See `NewbornValues`.
+        strips: Reads the lists.
+        w: World.
+    """
+    agents, n_parts, n_before = get_agent_arrays(state, rules), strips.settled.shape[0], 0
+    n_predators, n_prey = state.n_alive[w, 0], state.n_alive[w, 1]
+    for species in range(2):
+        rows, n_alive, n_kept = state.alive_rows[w, species], n_prey if species else n_predators, 0
+        for number in range(n_parts):
+            first = n_alive * number // n_parts
+            for i in range(strips.settled[number, species, 1]):
+                row = strips.leavers[n_before + first + i]
+                bury(agents, rules, state, events, w, species, row)
+            for i in range(strips.settled[number, species, 0]):
+                rows[np.uint64(n_kept)] = rows[np.uint64(first + i)]
+                n_kept += 1
+        state.n_alive[w, species] = n_kept
+        n_before += n_alive
+    newborns.free_cells[0] = 0
+    n_newborns, n_before = 0, 0
+    for species in range(2):
+        n_alive = n_prey if species else n_predators
+        for number in range(n_parts):
+            first = n_before + n_alive * number // n_parts
+            last = first + strips.settled[number, species, 2]
+            for i in range(first, last):
+                if rules.exceeds_cache and i + _PARENTS_AHEAD < last:
+                    ahead = strips.candidates[i + _PARENTS_AHEAD]
+                    prefetch_birth(state, rules, w, species, ahead)
+                row = strips.candidates[i]
+                n_newborns += try_reproduce(
+                    state, rules, events, w, species, row, newborns, n_newborns
+                )
+        n_before += n_alive

@@ -1,0 +1,273 @@
+"""Run the steps of one large world on the threads that share it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from kinfolk.core.arrays import Bytes
+from kinfolk.core.jit import specialize
+from kinfolk.worlds.savanna import codes
+from kinfolk.worlds.savanna.rules import SavannaRules
+from kinfolk.worlds.savanna.settings import Savanna
+from kinfolk.worlds.savanna.state import EventBuffer, SavannaState
+from kinfolk.worlds.savanna.step import phases
+from kinfolk.worlds.savanna.step.births import NewbornValues
+from kinfolk.worlds.savanna.step.context import (
+    N_PARTS,
+    SavannaAgents,
+    StepActions,
+    StepPart,
+    StepScratch,
+    get_agent_arrays,
+)
+from kinfolk.worlds.savanna.step.parts import generations, hunts, moves
+from kinfolk.worlds.savanna.step.parts.strips import N_BANDS, StampCounter, allocate_strips
+from kinfolk.worlds.threads import ThreadTeam
+
+_NO_STAMPS: Bytes = np.zeros(0, np.uint8)
+_ALL = StepPart(0, 0, 1)
+
+
+class LargeStep:
+    """Advance large worlds by a step, in stages that threads share.
+
+    Args:
+        settings: Settings of the worlds.
+        rules: Rules made from them.
+        n_worlds: Number of worlds.
+        team: Threads that share the work.
+        scratch: Working memory of the kernels of `phases`.
+    """
+
+    def __init__(
+        self,
+        settings: Savanna,
+        rules: SavannaRules,
+        n_worlds: int,
+        team: ThreadTeam,
+        scratch: StepScratch,
+    ) -> None:
+        self._rules, self._team, self._scratch = rules, team, scratch
+        self._hunts_in_teams = settings.team_capture_enabled
+        self._strips = allocate_strips(rules, settings.rows, N_PARTS)
+        self._n_strips = len(self._strips.first_line) - 1
+        self._stamps = StampCounter()
+        self._reach_stamps = scratch.reach_stamps if self._hunts_in_teams else _NO_STAMPS
+        self._helpers = [scratch.helpers]
+        self._helpers += [np.zeros_like(scratch.helpers) for _ in range(1, team.threads)]
+        # Parts, strips and bands count for themselves; their sums are added in order.
+        n = max(N_PARTS, self._n_strips, N_BANDS)
+        self._counters = np.zeros((n, n_worlds, len(codes.COUNTERS)), np.int64)
+        self._accounts = np.zeros((n, n_worlds, len(codes.ENERGY_ACCOUNTS)))
+        self._active = np.zeros((n, n_worlds, 2), np.int64)
+        self._state: SavannaState | None = None
+        self._states: list[SavannaState] = []
+        self._agents: list[SavannaAgents] = []
+        self._kernels: dict[Callable[..., Any], Callable[..., Any]] = {}
+
+    def run(
+        self,
+        act: Callable[..., None],
+        end: Callable[..., int],
+        state: SavannaState,
+        events: EventBuffer,
+        actions: StepActions,
+        newborns: NewbornValues,
+        w: int,
+    ) -> int:
+        """Advance one world by a step in which all agents act.
+
+        Args:
+            act: Kernel of the first half of a step.
+            end: Kernel of the second half.
+            state: State of the batch, written.
+            events: Buffer, emptied and written.
+            actions: Actions, and the order of moves.
+            newborns: Values of newborns.
+            w: World.
+
+        Returns:
+            How many uids it has used.
+        """
+        if self._state is not state:  # its arrays of uids have grown
+            self._hold(state)
+        rules, scratch, strips, worlds = self._rules, self._scratch, self._strips, (w, w + 1)
+        if state.done[w]:
+            events.n_events[w] = 0
+            return int(state.next_uid[w])
+        plan = self._get(moves.plan_moves, self._agents[0], rules, actions, strips, 0, _ALL)
+
+        def grow(number: int) -> None:
+            part = StepPart(phases.GROW, number, N_PARTS)
+            act(self._states[number], rules, events, actions, scratch, *worlds, part)
+            plan(self._agents[number], rules, actions, strips, w, part)
+
+        def plan_again(number: int) -> None:
+            plan(self._agents[number], rules, actions, strips, w, StepPart(0, number, N_PARTS))
+
+        def pay(number: int) -> None:
+            part = StepPart(phases.PAY, number, N_PARTS)
+            end(self._states[number], rules, events, newborns, *worlds, part)
+
+        agents = get_agent_arrays(state, rules)
+        self._share(N_PARTS, events, grow)
+        any_overaged = bool(scratch.any_overaged.any())
+        self._call(moves.begin_moves, agents, rules, w, any_overaged, self._reach_stamps)
+        if any_overaged:
+            self._share(N_PARTS, events, plan_again)
+        self._move(agents, events, actions, w)
+        self._hunt(agents, events, actions, w)
+        self._add_up(state, w)
+        self._run_generations(state, events, newborns, w)
+        self._share(N_PARTS, events, pay)
+        return end(state, rules, events, newborns, *worlds, StepPart(phases.END, 0, 1))
+
+    def _move(
+        self, agents: SavannaAgents, events: EventBuffer, actions: StepActions, w: int
+    ) -> None:
+        """Make the planned moves, let agents starve, and let them give.
+
+        Args:
+            agents: Arrays of agents, written.
+            events: Buffer, appended to.
+            actions: Actions, and the order of moves.
+            w: World.
+        """
+        rules, strips, reach_stamps = self._rules, self._strips, self._reach_stamps
+        self._stamp = self._stamps.advance(strips.claimed)
+        stamp = self._stamp
+        arguments = self._agents[0], rules, events, strips, 0, 0, stamp, reach_stamps
+        kernel = self._get(moves.move_strip, *arguments)
+
+        def move(strip: int) -> None:
+            kernel(self._agents[strip], rules, events, strips, w, strip, stamp, reach_stamps)
+
+        self._share(self._n_strips, events, move)
+        self._call(moves.finish_moves, agents, rules, events, actions, strips, w, reach_stamps)
+
+    def _hunt(
+        self, agents: SavannaAgents, events: EventBuffer, actions: StepActions, w: int
+    ) -> None:
+        """Let prey graze and predators hunt.
+
+        Args:
+            agents: Arrays of agents, written.
+            events: Buffer, appended to.
+            actions: Actions.
+            w: World.
+        """
+        rules, strips, stamp = self._rules, self._strips, self._stamp + 2
+        if not self._hunts_in_teams:
+
+            def graze(number: int) -> None:
+                part = StepPart(0, number, N_PARTS)
+                self._call(hunts.graze_all, self._agents[number], rules, events, w, part)
+
+            self._share(N_PARTS, events, graze)
+            self._call(hunts.hunt_alone, agents, rules, events, w)
+            return
+
+        def graze_safe(number: int) -> None:
+            part = StepPart(0, number, N_PARTS)
+            arguments = self._agents[number], rules, events, self._reach_stamps, strips, w, part
+            self._call(hunts.graze_safe_prey, *arguments)
+
+        def hunt(band: int, thread: int) -> None:
+            arguments = self._agents[band], rules, events, actions.actions, self._helpers[thread]
+            self._call(hunts.hunt_band, *arguments, strips, w, band, stamp)
+
+        self._share(N_PARTS, events, graze_safe)
+        self._share_by_thread(N_BANDS, events, hunt)
+        arguments = agents, rules, events, actions.actions, self._helpers[0], strips, w
+        last_capture = self._call(hunts.finish_hunts, *arguments)
+        band = int(strips.last_captures.argmax())
+        if strips.last_captures[band] > last_capture:
+            agents.counters[w, codes.LAST_HELPERS] = self._counters[band, w, codes.LAST_HELPERS]
+        self._counters[:, w, codes.LAST_HELPERS] = 0
+
+    def _run_generations(
+        self, state: SavannaState, events: EventBuffer, newborns: NewbornValues, w: int
+    ) -> None:
+        """Remove the dead, and let agents reproduce.
+
+        Args:
+            state: State of the batch, written.
+            events: Buffer, appended to.
+            newborns: Values of newborns.
+            w: World.
+        """
+        rules, strips = self._rules, self._strips
+
+        def list_part(number: int) -> None:
+            part = StepPart(0, number, N_PARTS)
+            self._call(generations.list_generations, self._agents[number], rules, strips, w, part)
+
+        self._share(N_PARTS, events, list_part)
+        self._call(generations.change_generations, state, rules, events, newborns, strips, w)
+
+    def _hold(self, state: SavannaState) -> None:
+        """Make views of the state whose counters are those of the parts."""
+        self._state = state
+        self._states = [
+            state._replace(counters=counters, energy_accounts=accounts, active=active)
+            for counters, accounts, active in zip(
+                self._counters, self._accounts, self._active, strict=True
+            )
+        ]
+        self._agents = [get_agent_arrays(part, self._rules) for part in self._states]
+
+    def _add_up(self, state: SavannaState, w: int) -> None:
+        """Add what the parts have counted to the state."""
+        for total, parts in (
+            (state.counters, self._counters),
+            (state.energy_accounts, self._accounts),
+            (state.active, self._active),
+        ):
+            total[w] += parts[:, w].sum(axis=0)
+            parts[:, w] = 0
+
+    def _get(self, kernel: Callable[..., Any], *arguments: Any) -> Callable[..., Any]:
+        """Return a kernel specialised for the types of some arguments."""
+        if kernel not in self._kernels:
+            self._kernels[kernel] = specialize(kernel, *arguments)
+        return self._kernels[kernel]
+
+    def _call(self, kernel: Callable[..., Any], *arguments: Any) -> Any:
+        """Call a kernel, specialised at its first call."""
+        found = self._kernels.get(kernel) or self._get(kernel, *arguments)
+        return found(*arguments)
+
+    def _share(self, n: int, events: EventBuffer, task: Callable[[int], None]) -> None:
+        """Run a task for all numbers below `n`, which threads share.
+
+        Args:
+            n: How many.
+            events: Buffer of events.
+            task: Called with a number.
+        """
+        self._share_by_thread(n, events, lambda number, _: task(number))
+
+    def _share_by_thread(
+        self, n: int, events: EventBuffer, task: Callable[[int, int], None]
+    ) -> None:
+        """Run a task for all numbers below `n`, which threads share.
+
+        Events are appended to one buffer, so while they are recorded one thread does all.
+
+        Args:
+            n: How many.
+            events: Buffer of events.
+            task: Called with a number and the index of a thread.
+        """
+
+        def run_range(first: int, last: int, thread: int) -> None:
+            for number in range(first, last):
+                task(number, thread)
+
+        if events.entries.shape[1] > 0:
+            run_range(0, n, 0)
+        else:
+            self._team.run(n, run_range)
