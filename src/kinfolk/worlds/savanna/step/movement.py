@@ -156,6 +156,47 @@ def aim(
 
 
 @inline_always
+def find_block(
+    occupancy: SavannaAgents,
+    rules: SavannaRules,
+    w: int,
+    species: int,
+    x: int,
+    y: int,
+    to_x: int,
+    to_y: int,
+) -> int:
+    """Return the counter of the reason why an agent may not enter a cell, or -1 if it may.
+
+    Staying put counts as a move onto an occupied cell, as in PredPreyGrass.
+
+    Args:
+        occupancy: Reads what cells show.
+        rules: Reads walls.
+        w: World.
+        species: PREDATOR or PREY.
+        x: x of its cell.
+        y: y of its cell.
+        to_x: x of the cell that it wants to enter.
+        to_y: y of the cell that it wants to enter.
+    """
+    size, target = rules.size, np.uint64(to_x * rules.size + to_y)
+    shares_cells = species == codes.PREY and rules.separate_prey
+    sees_walls = rules.has_walls and rules.line_of_sight_moves
+    if species == codes.PREDATOR and rules.predators_ignore_lines:
+        sees_walls = False
+    if rules.has_walls and rules.wall[target]:
+        return codes.BLOCKED_WALL
+    if occupancy.visible_energy[w, species, target] > 0.0 or (
+        shares_cells and occupancy.visible_energy[w, codes.SECOND_PREY, target] > 0.0
+    ):
+        return codes.BLOCKED_OCCUPIED
+    if sees_walls and (to_x != x or to_y != y):
+        return find_wall_block(rules.wall, size, x, y, to_x, to_y)
+    return -1
+
+
+@inline_always
 def move_agent(
     occupancy: SavannaAgents,
     rules: SavannaRules,
@@ -184,20 +225,9 @@ def move_agent(
     """
     size, move_cost, flat_cost = rules.size, rules.move_cost, rules.flat_move_cost[species]
     recorded = events.entries.shape[1] > 0
-    shares_cells = species == codes.PREY and rules.separate_prey
-    sees_walls = rules.has_walls and rules.line_of_sight_moves
-    if species == codes.PREDATOR and rules.predators_ignore_lines:
-        sees_walls = False
     target, moves_away = to_x * size + to_y, to_x != x or to_y != y
-    block, energy, distance = -1, occupancy.energy[w, row], 0.0
-    if rules.has_walls and rules.wall[target]:
-        block = codes.BLOCKED_WALL
-    elif occupancy.visible_energy[w, species, np.uint64(target)] > 0.0 or (
-        shares_cells and occupancy.visible_energy[w, codes.SECOND_PREY, target] > 0.0
-    ):
-        block = codes.BLOCKED_OCCUPIED
-    elif moves_away and sees_walls:
-        block = find_wall_block(rules.wall, size, x, y, to_x, to_y)
+    energy, distance = occupancy.energy[w, row], 0.0
+    block = find_block(occupancy, rules, w, species, x, y, to_x, to_y)
     if block >= 0:
         occupancy.counters[w, block] += 1
     elif moves_away:
@@ -223,8 +253,6 @@ def move_agents(
     occupancy: SavannaAgents, rules: SavannaRules, events: EventBuffer, w: int, moves: StepActions
 ) -> None:
     """Move the agents in `acting_rows` in that order, where nothing blocks them.
-
-    Staying put counts as a move onto an occupied cell, as in PredPreyGrass.
 
     Args:
         occupancy: Writes positions, cells, energies, counters and accounts.

@@ -15,21 +15,21 @@ from kinfolk.worlds.savanna.step.context import (
     get_slice,
 )
 from kinfolk.worlds.savanna.step.metabolism import bury
-from kinfolk.worlds.savanna.step.parts.strips import Strips
+from kinfolk.worlds.savanna.step.parts.bands import Bands
 
 _PARENTS_AHEAD = 6  # how many parents ahead of their turn the cells around them are loaded
 
 
 @allocation_free_kernel
 def list_generations(
-    agents: SavannaAgents, rules: SavannaRules, strips: Strips, w: int, part: StepPart
+    agents: SavannaAgents, rules: SavannaRules, bands: Bands, w: int, part: StepPart
 ) -> None:
     """List the dead, the survivors and those that may reproduce of a part of the agents.
 
     Args:
         agents: Writes `alive_rows`: the survivors of the part come first in its slice.
         rules: Rules of the batch.
-        strips: Writes the lists.
+        bands: Writes the lists.
         w: World.
         part: Which agents.
     """
@@ -42,18 +42,18 @@ def list_generations(
             row = rows[np.uint64(i)]
             is_alive, is_carcass = agents.alive[w, row], agents.carcass[w, row]
             if not is_alive or is_carcass:
-                strips.leavers[start + n_leavers] = row
+                bands.leavers[start + n_leavers] = row
                 n_leavers += 1
             if is_alive:
                 rows[first + n_survivors] = row
                 n_survivors += 1
                 kind = np.uint64(2 * species + agents.group[w, row] - species * rules.n_types)
                 if not is_carcass and agents.energy[w, row] >= rules.birth_threshold[kind]:
-                    strips.candidates[start + n_candidates] = row
+                    bands.candidates[start + n_candidates] = row
                     n_candidates += 1
-        strips.settled[part.number, species, 0] = n_survivors
-        strips.settled[part.number, species, 1] = n_leavers
-        strips.settled[part.number, species, 2] = n_candidates
+        bands.listed[part.number, species, 0] = n_survivors
+        bands.listed[part.number, species, 1] = n_leavers
+        bands.listed[part.number, species, 2] = n_candidates
         n_before += n_alive
 
 
@@ -63,7 +63,7 @@ def change_generations(
     rules: SavannaRules,
     events: EventBuffer,
     newborns: NewbornValues,
-    strips: Strips,
+    bands: Bands,
     w: int,
 ) -> None:
     """Remove the dead, and let the candidates reproduce; see `list_generations`.
@@ -73,19 +73,19 @@ def change_generations(
         rules: Rules of the batch.
         events: Buffer, appended to.
         newborns: See `NewbornValues`.
-        strips: Reads the lists.
+        bands: Reads the lists.
         w: World.
     """
-    agents, n_parts, n_before = get_agent_arrays(state, rules), strips.settled.shape[0], 0
+    agents, n_parts, n_before = get_agent_arrays(state, rules), bands.listed.shape[0], 0
     n_predators, n_prey = state.n_alive[w, 0], state.n_alive[w, 1]
     for species in range(2):
         rows, n_alive, n_kept = state.alive_rows[w, species], n_prey if species else n_predators, 0
         for number in range(n_parts):
             first = n_alive * number // n_parts
-            for i in range(strips.settled[number, species, 1]):
-                row = strips.leavers[n_before + first + i]
+            for i in range(bands.listed[number, species, 1]):
+                row = bands.leavers[n_before + first + i]
                 bury(agents, rules, state, events, w, species, row)
-            for i in range(strips.settled[number, species, 0]):
+            for i in range(bands.listed[number, species, 0]):
                 rows[np.uint64(n_kept)] = rows[np.uint64(first + i)]
                 n_kept += 1
         state.n_alive[w, species] = n_kept
@@ -96,12 +96,12 @@ def change_generations(
         n_alive = n_prey if species else n_predators
         for number in range(n_parts):
             first = n_before + n_alive * number // n_parts
-            last = first + strips.settled[number, species, 2]
+            last = first + bands.listed[number, species, 2]
             for i in range(first, last):
                 if rules.exceeds_cache and i + _PARENTS_AHEAD < last:
-                    ahead = strips.candidates[i + _PARENTS_AHEAD]
+                    ahead = bands.candidates[i + _PARENTS_AHEAD]
                     prefetch_birth(state, rules, w, species, ahead)
-                row = strips.candidates[i]
+                row = bands.candidates[i]
                 n_newborns += try_reproduce(
                     state, rules, events, w, species, row, newborns, n_newborns
                 )

@@ -16,7 +16,7 @@ from kinfolk.worlds.savanna.step.context import (
     StepPart,
     get_slice,
 )
-from kinfolk.worlds.savanna.step.parts.strips import N_BANDS, POSTPONED, Strips
+from kinfolk.worlds.savanna.step.parts.bands import N_BANDS, Bands
 from kinfolk.worlds.savanna.step.predation import graze, run_grazing, run_solo_predation
 from kinfolk.worlds.savanna.step.team_capture import attack_prey, is_in_reach, prefetch_prey
 
@@ -27,7 +27,7 @@ def graze_safe_prey(
     rules: SavannaRules,
     events: EventBuffer,
     reach_stamps: Bytes,
-    strips: Strips,
+    bands: Bands,
     w: int,
     part: StepPart,
 ) -> None:
@@ -38,7 +38,7 @@ def graze_safe_prey(
         rules: Rules of the batch.
         events: Buffer, appended to.
         reach_stamps: Cells in reach of predators.
-        strips: Writes the list.
+        bands: Writes the list.
         w: World.
         part: Which prey.
     """
@@ -51,12 +51,12 @@ def graze_safe_prey(
         if not agents.alive[w, prey]:
             continue
         if is_in_reach(agents, w, prey, reach_stamps):
-            strips.hunted[first + n_listed] = prey
+            bands.hunted[first + n_listed] = prey
             n_listed += 1
         else:
             graze(agents, rules, events, w, prey)
-    strips.first_hunted[part.number] = first
-    strips.n_hunted[part.number] = n_listed
+    bands.first_hunted[part.number] = first
+    bands.n_hunted[part.number] = n_listed
 
 
 @inline_always
@@ -88,11 +88,11 @@ def hunt(
 
 
 @inline_always
-def claim_neighborhood(strips: Strips, size: int, x: int, y: int, claim: int) -> None:
+def claim_neighborhood(bands: Bands, size: int, x: int, y: int, claim: int) -> None:
     """Claim the cells from which prey share a predator in reach with the prey on a cell.
 
     Args:
-        strips: Writes `claimed`.
+        bands: Writes `claimed`.
         size: Side of the grid.
         x: x of the cell.
         y: y of the cell.
@@ -100,7 +100,7 @@ def claim_neighborhood(strips: Strips, size: int, x: int, y: int, claim: int) ->
     """
     for to_x in range(max(x - 2, 0), min(x + 3, size)):
         for to_y in range(max(y - 2, 0), min(y + 3, size)):
-            strips.claimed[to_x * size + to_y] = claim
+            bands.claimed[to_x * size + to_y] = claim
 
 
 @inline_always
@@ -125,12 +125,12 @@ def hunt_band(
     events: EventBuffer,
     actions: Ints,
     helpers: RowIndices,
-    strips: Strips,
+    bands: Bands,
     w: int,
     band: int,
     stamp: int,
 ) -> None:
-    """Give the hunted prey of a band of lines their turns, or postpone them; see `strips`.
+    """Give the hunted prey of a band of lines their turns, or postpone them; see `bands`.
 
     A turn touches the predators around the prey. Those of another band's first prey can be one line
     inside of this band, so prey within two lines of its borders are postponed.
@@ -141,7 +141,7 @@ def hunt_band(
         events: Buffer, appended to.
         actions: `[W * N, heads]`, read with `join_choice`.
         helpers: `[N]`, scratch of the thread.
-        strips: Reads the list of hunted prey; writes `pending`, `claimed` and `last_captures`.
+        bands: Reads the list of hunted prey; writes `postponed`, `claimed` and `last_captures`.
         w: World.
         band: Number of the band.
         stamp: Stamp of the cells that postponed prey claim.
@@ -149,25 +149,25 @@ def hunt_band(
     size = rules.size
     low, high = size * band // N_BANDS, size * (band + 1) // N_BANDS
     inner_low, inner_high = low + 2 if band > 0 else 0, high - 2 if band < N_BANDS - 1 else size
-    strips.last_captures[band] = -1
-    for number in range(strips.n_hunted.shape[0]):
-        first = strips.first_hunted[number]
-        last = first + strips.n_hunted[number]
+    bands.last_captures[band] = -1
+    for number in range(bands.n_hunted.shape[0]):
+        first = bands.first_hunted[number]
+        last = first + bands.n_hunted[number]
         for i in range(first, last):
             if rules.exceeds_cache and i + LOOKAHEAD < last:
-                ahead = strips.hunted[i + LOOKAHEAD]
+                ahead = bands.hunted[i + LOOKAHEAD]
                 if low <= agents.x[w, ahead] < high:
                     prefetch_hunt(agents, w, ahead)
-            prey = strips.hunted[i]
+            prey = bands.hunted[i]
             x, y = agents.x[w, prey], agents.y[w, prey]
             if x < low or x >= high:
                 continue
             is_inside = inner_low <= x < inner_high
-            if not is_inside or strips.claimed[x * size + y] == stamp:
-                claim_neighborhood(strips, size, x, y, stamp)
-                strips.pending[i] = POSTPONED
+            if not is_inside or bands.claimed[x * size + y] == stamp:
+                claim_neighborhood(bands, size, x, y, stamp)
+                bands.postponed[i] = True
             elif hunt(agents, rules, events, w, actions, prey, helpers):
-                strips.last_captures[band] = agents.uid[w, prey]
+                bands.last_captures[band] = agents.uid[w, prey]
 
 
 @allocation_free_kernel
@@ -177,7 +177,7 @@ def finish_hunts(
     events: EventBuffer,
     actions: Ints,
     helpers: RowIndices,
-    strips: Strips,
+    bands: Bands,
     w: int,
 ) -> int:
     """Give the postponed prey their turns.
@@ -188,20 +188,20 @@ def finish_hunts(
         events: Buffer, appended to.
         actions: `[W * N, heads]`, read with `join_choice`.
         helpers: `[N]`, scratch.
-        strips: Reads the list of hunted prey; reads and clears `pending`.
+        bands: Reads the list of hunted prey; reads and clears `postponed`.
         w: World.
 
     Returns:
         The uid of the prey caught last, -1 if none.
     """
     last_capture = -1
-    for number in range(strips.n_hunted.shape[0]):
-        first = strips.first_hunted[number]
-        for i in range(first, first + strips.n_hunted[number]):
-            if strips.pending[i] == 0:
+    for number in range(bands.n_hunted.shape[0]):
+        first = bands.first_hunted[number]
+        for i in range(first, first + bands.n_hunted[number]):
+            if not bands.postponed[i]:
                 continue
-            strips.pending[i] = 0
-            prey = strips.hunted[i]
+            bands.postponed[i] = False
+            prey = bands.hunted[i]
             if hunt(agents, rules, events, w, actions, prey, helpers):
                 last_capture = int(agents.uid[w, prey])
     return last_capture

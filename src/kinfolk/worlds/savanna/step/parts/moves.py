@@ -1,15 +1,15 @@
-"""Moves of a large world: planned in parts, made in strips of the grid; see `strips`."""
+"""Moves of a large world, in bands of the grid; see `bands`."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from kinfolk.core.arrays import Bytes
-from kinfolk.core.jit import allocation_free_kernel, inline_always, prefetch
+from kinfolk.core.jit import allocation_free_kernel, inline_always
 from kinfolk.worlds.savanna import codes
 from kinfolk.worlds.savanna.codes import PREDATOR
 from kinfolk.worlds.savanna.rules import SavannaRules
-from kinfolk.worlds.savanna.state import EventBuffer
+from kinfolk.worlds.savanna.state import EventBuffer, RowIndices
 from kinfolk.worlds.savanna.step import metabolism
 from kinfolk.worlds.savanna.step.context import (
     LOOKAHEAD,
@@ -19,143 +19,66 @@ from kinfolk.worlds.savanna.step.context import (
     get_slice,
 )
 from kinfolk.worlds.savanna.step.donation import run_donations
-from kinfolk.worlds.savanna.step.movement import aim, move_agent
+from kinfolk.worlds.savanna.step.movement import aim, move_agent, prefetch_move
 from kinfolk.worlds.savanna.step.occupancy import kill_agent
-from kinfolk.worlds.savanna.step.parts.strips import (
-    POSTPONED,
-    STARVED,
-    Strips,
-    find_pending,
-    pack_cell,
-    unpack_cell,
-)
+from kinfolk.worlds.savanna.step.parts.bands import POSTPONED, STARVED, Bands, find_pending
 from kinfolk.worlds.savanna.step.team_capture import advance_stamp, mark_reach
+
+# Agents that a thread looks at together, to list those of its band.
+CHUNK = 512
 
 
 @allocation_free_kernel
-def plan_moves(
-    agents: SavannaAgents,
-    rules: SavannaRules,
-    moves: StepActions,
-    strips: Strips,
-    w: int,
-    part: StepPart,
+def begin_moves(
+    agents: SavannaAgents, rules: SavannaRules, w: int, any_overaged: bool, reach_stamps: Bytes
 ) -> None:
-    """List the moves of a part of the agents by strip, in order within each.
-
-    Agents are read in the order of their rows here, so that the moves need not jump to their fields.
+    """Let agents die of age, and start to mark the reach of predators.
 
     Args:
-        agents: Reads positions; writes headings.
+        agents: Written for deaths.
         rules: Rules of the batch.
-        moves: Actions, and the order of moves.
-        strips: Writes plans, and `pending` for carcasses without energy.
         w: World.
-        part: Which agents.
+        any_overaged: Whether some agents have reached their maximum age.
+        reach_stamps: See `mark_reach`; of length 0 if it is not needed.
     """
-    n_before = 0
-    for species in range(2):
-        n_acting = moves.n_acting[w, species]
-        rows, starts = moves.acting_rows[w, species], strips.starts[part.number, species]
-        first, last = get_slice(part, n_acting)
-        for i in range(starts.shape[0]):
-            starts[i] = 0
-        for i in range(first, last):
-            row = rows[np.uint64(i)]
-            if agents.alive[w, row] and not agents.carcass[w, row]:
-                starts[np.uint64(strips.strip_of_line[agents.x[w, row]] + 2)] += 1
-        starts[0], starts[1] = n_before + first, n_before + first
-        for i in range(2, starts.shape[0]):
-            starts[i] += starts[i - 1]
-        # From here on, entry `strip + 1` is the place of the next plan of a strip.
-        for i in range(first, last):
-            row = rows[np.uint64(i)]
-            if not agents.alive[w, row]:
-                continue
-            if agents.carcass[w, row]:
-                if agents.energy[w, row] <= 0.0:
-                    strips.pending[n_before + i] = STARVED
-                continue
-            x, y = agents.x[w, row], agents.y[w, row]
-            to_x, to_y = aim(agents, rules, w, species, row, moves)
-            strip = np.uint64(strips.strip_of_line[x])
-            plan = np.uint64(starts[strip + np.uint64(1)])
-            starts[strip + np.uint64(1)] += 1
-            strips.plans[plan, 0] = n_before + i
-            strips.plans[plan, 1] = row
-            strips.plans[plan, 2] = pack_cell(x, y)
-            strips.plans[plan, 3] = pack_cell(to_x, to_y)
-        n_before += n_acting
+    if any_overaged:
+        metabolism.kill_overaged(agents, rules, w)
+    if reach_stamps.shape[0] > 0:
+        advance_stamp(reach_stamps)
 
 
 @inline_always
-def prefetch_plan(agents: SavannaAgents, strips: Strips, w: int, plan: int) -> None:
-    """Start to load the fields of an agent that moves soon.
-
-    Args:
-        agents: Arrays of agents.
-        strips: Plans.
-        w: World.
-        plan: Its plan.
-    """
-    row = w * agents.alive.shape[1] + np.int64(strips.plans[np.uint64(plan), 1])
-    prefetch(agents.energy, row)
-    prefetch(agents.next_in_cell, row)
-    prefetch(agents.x, row)
-    prefetch(agents.y, row)
-
-
-@allocation_free_kernel
-def move_strip(
+def list_band(
     agents: SavannaAgents,
-    rules: SavannaRules,
-    events: EventBuffer,
-    strips: Strips,
     w: int,
-    strip: int,
-    stamp: int,
-    reach_stamps: Bytes,
-) -> None:
-    """Move the agents of a strip, but postpone those that could meet others of its neighbours.
+    rows: RowIndices,
+    first: int,
+    last: int,
+    low: int,
+    high: int,
+    out: RowIndices,
+) -> int:
+    """List the entries of agents on the lines of a band, without a branch for it.
 
     Args:
-        agents: Written for moves; its counters and accounts are those of the strip.
-        rules: Rules of the batch.
-        events: Buffer, appended to.
-        strips: Plans; writes `pending` and `claimed`.
+        agents: Reads positions.
         w: World.
-        strip: Number of the strip.
-        stamp: Stamp of cells that postponed predators claim; the next one is for prey.
-        reach_stamps: Written: cells in reach of predators, if prey are caught by teams.
+        rows: Rows of agents in the order of moves.
+        first: First entry.
+        last: End of the entries.
+        low: First line.
+        high: End of the lines.
+        out: `[CHUNK]`, written.
+
+    Returns:
+        How many they are.
     """
-    size, n_parts, n_strips = rules.size, strips.starts.shape[0], strips.first_line.shape[0] - 1
-    low, high = strips.first_line[strip], strips.first_line[strip + 1]
-    low += strips.reach if strip > 0 else 0
-    high -= strips.reach if strip < n_strips - 1 else 0
-    for species in range(2):
-        claim = np.uint8(stamp + species)
-        for number in range(n_parts):
-            last = strips.starts[number, species, strip + 1]
-            for plan in range(strips.starts[number, species, strip], last):
-                if rules.exceeds_cache and plan + LOOKAHEAD < last:
-                    prefetch_plan(agents, strips, w, plan + LOOKAHEAD)
-                entry, row = strips.plans[np.uint64(plan), 0], strips.plans[np.uint64(plan), 1]
-                x, y = unpack_cell(strips.plans[np.uint64(plan), 2])
-                to_x, to_y = unpack_cell(strips.plans[np.uint64(plan), 3])
-                cell, target = np.uint64(x * size + y), np.uint64(to_x * size + to_y)
-                is_inside = low <= min(x, to_x) and max(x, to_x) < high
-                if (
-                    not is_inside
-                    or strips.claimed[cell] == claim
-                    or strips.claimed[target] == claim
-                ):
-                    strips.claimed[cell] = claim
-                    strips.claimed[target] = claim
-                    strips.pending[entry] = POSTPONED
-                    continue
-                move_agent(agents, rules, events, w, species, row, x, y, to_x, to_y)
-                if check_energy(agents, rules, w, species, row, reach_stamps):
-                    strips.pending[entry] = STARVED
+    count = 0
+    for i in range(first, last):
+        x = agents.x[w, rows[np.uint64(i)]]
+        out[np.uint64(count)] = i
+        count += 1 if (x >= low) & (x < high) else 0
+    return count
 
 
 @inline_always
@@ -179,23 +102,85 @@ def check_energy(
     return False
 
 
-@allocation_free_kernel
-def begin_moves(
-    agents: SavannaAgents, rules: SavannaRules, w: int, any_overaged: bool, reach_stamps: Bytes
-) -> None:
-    """Let agents die of age, and start to mark the reach of predators.
+@inline_always
+def postpones(bands: Bands, cell: int, target: int, is_inside: bool, claim: int) -> bool:
+    """Return whether a move is postponed; its cells are claimed then.
 
     Args:
-        agents: Written for deaths.
-        rules: Rules of the batch.
-        w: World.
-        any_overaged: Whether some agents have reached their maximum age.
-        reach_stamps: See `mark_reach`; of length 0 if it is not needed.
+        bands: Writes `claimed`.
+        cell: Cell of the agent.
+        target: Cell that it wants to enter.
+        is_inside: Whether no other band can touch them.
+        claim: Stamp of claimed cells.
     """
-    if any_overaged:
-        metabolism.kill_overaged(agents, rules, w)
-    if reach_stamps.shape[0] > 0:
-        advance_stamp(reach_stamps)
+    claimed, source, goal = bands.claimed, np.uint64(cell), np.uint64(target)
+    if is_inside and claimed[source] != claim and claimed[goal] != claim:
+        return False
+    claimed[source] = claim
+    claimed[goal] = claim
+    return True
+
+
+@allocation_free_kernel
+def move_band(
+    agents: SavannaAgents,
+    rules: SavannaRules,
+    events: EventBuffer,
+    moves: StepActions,
+    bands: Bands,
+    chunk: RowIndices,
+    w: int,
+    part: StepPart,
+    stamp: int,
+    reach_stamps: Bytes,
+) -> None:
+    """Move the agents of a band, but postpone those that could meet others of its neighbours.
+
+    Args:
+        agents: Written for moves; its counters and accounts are those of the band.
+        rules: Rules of the batch.
+        events: Buffer, appended to.
+        moves: Actions, and the order of moves.
+        bands: Writes `pending` and `claimed`.
+        chunk: `[CHUNK]`, scratch of the thread.
+        w: World.
+        part: Which band.
+        stamp: Stamp of cells that postponed predators claim; the next one is for prey.
+        reach_stamps: Written: see `mark_reach`; of length 0 if it is not needed.
+    """
+    size, n_before = rules.size, 0
+    low, high = get_slice(part, size)
+    inner_low = low + bands.reach if part.number > 0 else 0
+    inner_high = high - bands.reach if part.number < part.n_parts - 1 else size
+    for species in range(2):
+        n_acting, rows = moves.n_acting[w, species], moves.acting_rows[w, species]
+        for first in range(0, n_acting, CHUNK):
+            n_listed = list_band(
+                agents, w, rows, first, min(first + CHUNK, n_acting), low, high, chunk
+            )
+            for i in range(min(LOOKAHEAD, n_listed) if rules.exceeds_cache else 0):
+                prefetch_move(agents, rules, w, species, rows[chunk[i]], moves)
+            for i in range(n_listed):
+                if rules.exceeds_cache and i + LOOKAHEAD < n_listed:
+                    ahead = rows[np.uint64(chunk[np.uint64(i + LOOKAHEAD)])]
+                    prefetch_move(agents, rules, w, species, ahead, moves)
+                entry = chunk[np.uint64(i)]
+                row = rows[np.uint64(entry)]
+                if not agents.alive[w, row]:
+                    continue
+                if not agents.carcass[w, row]:
+                    x, y = agents.x[w, row], agents.y[w, row]
+                    to_x, to_y = aim(agents, rules, w, species, row, moves)
+                    if part.n_parts > 1:
+                        cell, target = x * size + y, to_x * size + to_y
+                        is_inside = inner_low <= min(x, to_x) and max(x, to_x) < inner_high
+                        if postpones(bands, cell, target, is_inside, stamp + species):
+                            bands.pending[n_before + entry] = POSTPONED
+                            continue
+                    move_agent(agents, rules, events, w, species, row, x, y, to_x, to_y)
+                if check_energy(agents, rules, w, species, row, reach_stamps):
+                    bands.pending[n_before + entry] = STARVED
+        n_before += n_acting
 
 
 @allocation_free_kernel
@@ -204,7 +189,7 @@ def finish_moves(
     rules: SavannaRules,
     events: EventBuffer,
     moves: StepActions,
-    strips: Strips,
+    bands: Bands,
     w: int,
     reach_stamps: Bytes,
 ) -> None:
@@ -215,11 +200,11 @@ def finish_moves(
         rules: Rules of the batch.
         events: Buffer, appended to.
         moves: Actions, and the order of moves.
-        strips: Reads and clears `pending`.
+        bands: Reads and clears `pending`.
         w: World.
         reach_stamps: See `mark_reach`; of length 0 if it is not needed.
     """
-    pending, n_before = strips.pending, 0
+    pending, n_before = bands.pending, 0
     for species in range(2):
         n = n_before + moves.n_acting[w, species]
         entry = find_pending(pending, n_before, n)

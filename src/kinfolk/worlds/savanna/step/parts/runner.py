@@ -24,11 +24,10 @@ from kinfolk.worlds.savanna.step.context import (
     get_agent_arrays,
 )
 from kinfolk.worlds.savanna.step.parts import generations, hunts, moves
-from kinfolk.worlds.savanna.step.parts.strips import N_BANDS, StampCounter, allocate_strips
+from kinfolk.worlds.savanna.step.parts.bands import N_BANDS, StampCounter, allocate_bands
 from kinfolk.worlds.threads import ThreadTeam
 
 _NO_STAMPS: Bytes = np.zeros(0, np.uint8)
-_ALL = StepPart(0, 0, 1)
 
 
 class LargeStep:
@@ -52,14 +51,17 @@ class LargeStep:
     ) -> None:
         self._rules, self._team, self._scratch = rules, team, scratch
         self._hunts_in_teams = settings.team_capture_enabled
-        self._strips = allocate_strips(rules, settings.rows, N_PARTS)
-        self._n_strips = len(self._strips.first_line) - 1
+        self._bands = allocate_bands(rules, settings.rows, N_PARTS)
+        has_cost = settings.move_energy_cost_factor > 0 or bool(rules.flat_move_cost.any())
+        # With costs, the sum of costs depends on the number of bands; without, only the speed does.
+        self._n_bands = N_BANDS if has_cost else team.threads
+        self._chunks = [np.zeros(moves.CHUNK, np.uint32) for _ in range(team.threads)]
         self._stamps = StampCounter()
         self._reach_stamps = scratch.reach_stamps if self._hunts_in_teams else _NO_STAMPS
         self._helpers = [scratch.helpers]
         self._helpers += [np.zeros_like(scratch.helpers) for _ in range(1, team.threads)]
-        # Parts, strips and bands count for themselves; their sums are added in order.
-        n = max(N_PARTS, self._n_strips, N_BANDS)
+        # Parts, bands and bands count for themselves; their sums are added in order.
+        n = max(N_PARTS, self._n_bands, N_BANDS)
         self._counters = np.zeros((n, n_worlds, len(codes.COUNTERS)), np.int64)
         self._accounts = np.zeros((n, n_worlds, len(codes.ENERGY_ACCOUNTS)))
         self._active = np.zeros((n, n_worlds, 2), np.int64)
@@ -94,19 +96,14 @@ class LargeStep:
         """
         if self._state is not state:  # its arrays of uids have grown
             self._hold(state)
-        rules, scratch, strips, worlds = self._rules, self._scratch, self._strips, (w, w + 1)
+        rules, scratch, worlds = self._rules, self._scratch, (w, w + 1)
         if state.done[w]:
             events.n_events[w] = 0
             return int(state.next_uid[w])
-        plan = self._get(moves.plan_moves, self._agents[0], rules, actions, strips, 0, _ALL)
 
         def grow(number: int) -> None:
             part = StepPart(phases.GROW, number, N_PARTS)
             act(self._states[number], rules, events, actions, scratch, *worlds, part)
-            plan(self._agents[number], rules, actions, strips, w, part)
-
-        def plan_again(number: int) -> None:
-            plan(self._agents[number], rules, actions, strips, w, StepPart(0, number, N_PARTS))
 
         def pay(number: int) -> None:
             part = StepPart(phases.PAY, number, N_PARTS)
@@ -116,8 +113,6 @@ class LargeStep:
         self._share(N_PARTS, events, grow)
         any_overaged = bool(scratch.any_overaged.any())
         self._call(moves.begin_moves, agents, rules, w, any_overaged, self._reach_stamps)
-        if any_overaged:
-            self._share(N_PARTS, events, plan_again)
         self._move(agents, events, actions, w)
         self._hunt(agents, events, actions, w)
         self._add_up(state, w)
@@ -136,17 +131,17 @@ class LargeStep:
             actions: Actions, and the order of moves.
             w: World.
         """
-        rules, strips, reach_stamps = self._rules, self._strips, self._reach_stamps
-        self._stamp = self._stamps.advance(strips.claimed)
+        rules, bands, reach_stamps = self._rules, self._bands, self._reach_stamps
+        self._stamp = self._stamps.advance(bands.claimed)
         stamp = self._stamp
-        arguments = self._agents[0], rules, events, strips, 0, 0, stamp, reach_stamps
-        kernel = self._get(moves.move_strip, *arguments)
 
-        def move(strip: int) -> None:
-            kernel(self._agents[strip], rules, events, strips, w, strip, stamp, reach_stamps)
+        def move(band: int, thread: int) -> None:
+            part = StepPart(0, band, self._n_bands)
+            arguments = self._agents[band], rules, events, actions, bands, self._chunks[thread]
+            self._call(moves.move_band, *arguments, w, part, stamp, reach_stamps)
 
-        self._share(self._n_strips, events, move)
-        self._call(moves.finish_moves, agents, rules, events, actions, strips, w, reach_stamps)
+        self._share_by_thread(self._n_bands, events, move)
+        self._call(moves.finish_moves, agents, rules, events, actions, bands, w, reach_stamps)
 
     def _hunt(
         self, agents: SavannaAgents, events: EventBuffer, actions: StepActions, w: int
@@ -159,7 +154,7 @@ class LargeStep:
             actions: Actions.
             w: World.
         """
-        rules, strips, stamp = self._rules, self._strips, self._stamp + 2
+        rules, bands, stamp = self._rules, self._bands, self._stamp + 2
         if not self._hunts_in_teams:
 
             def graze(number: int) -> None:
@@ -172,19 +167,19 @@ class LargeStep:
 
         def graze_safe(number: int) -> None:
             part = StepPart(0, number, N_PARTS)
-            arguments = self._agents[number], rules, events, self._reach_stamps, strips, w, part
+            arguments = self._agents[number], rules, events, self._reach_stamps, bands, w, part
             self._call(hunts.graze_safe_prey, *arguments)
 
         def hunt(band: int, thread: int) -> None:
             arguments = self._agents[band], rules, events, actions.actions, self._helpers[thread]
-            self._call(hunts.hunt_band, *arguments, strips, w, band, stamp)
+            self._call(hunts.hunt_band, *arguments, bands, w, band, stamp)
 
         self._share(N_PARTS, events, graze_safe)
         self._share_by_thread(N_BANDS, events, hunt)
-        arguments = agents, rules, events, actions.actions, self._helpers[0], strips, w
+        arguments = agents, rules, events, actions.actions, self._helpers[0], bands, w
         last_capture = self._call(hunts.finish_hunts, *arguments)
-        band = int(strips.last_captures.argmax())
-        if strips.last_captures[band] > last_capture:
+        band = int(bands.last_captures.argmax())
+        if bands.last_captures[band] > last_capture:
             agents.counters[w, codes.LAST_HELPERS] = self._counters[band, w, codes.LAST_HELPERS]
         self._counters[:, w, codes.LAST_HELPERS] = 0
 
@@ -199,14 +194,14 @@ class LargeStep:
             newborns: Values of newborns.
             w: World.
         """
-        rules, strips = self._rules, self._strips
+        rules, bands = self._rules, self._bands
 
         def list_part(number: int) -> None:
             part = StepPart(0, number, N_PARTS)
-            self._call(generations.list_generations, self._agents[number], rules, strips, w, part)
+            self._call(generations.list_generations, self._agents[number], rules, bands, w, part)
 
         self._share(N_PARTS, events, list_part)
-        self._call(generations.change_generations, state, rules, events, newborns, strips, w)
+        self._call(generations.change_generations, state, rules, events, newborns, bands, w)
 
     def _hold(self, state: SavannaState) -> None:
         """Make views of the state whose counters are those of the parts."""

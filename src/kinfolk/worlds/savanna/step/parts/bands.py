@@ -1,8 +1,8 @@
 """How threads share the moves and hunts of a large world, with the results of taking turns.
 
-Agents take turns in the order of their uids, and a turn touches few cells. The grid is cut into strips
-of whole lines, which threads share. In its strip, each thread gives agents their turns in order, but
-postpones those whose cells other strips could touch, and those whose cells a postponed agent will
+Agents take turns in the order of their uids, and a turn touches few cells. The grid is cut into bands
+of whole lines, which threads share. In its band, each thread gives agents their turns in order, but
+postpones those whose cells other bands could touch, and those whose cells a postponed agent will
 touch, which it claims. Afterwards one thread gives the postponed agents their turns, in order. So any
 two agents that touch the same cell have their turns in the order of their uids, and agents that do
 not are independent of each other.
@@ -14,69 +14,52 @@ from typing import NamedTuple
 
 import numpy as np
 
-from kinfolk.core.arrays import Bytes, Ints
-from kinfolk.core.jit import inline, inline_always
+from kinfolk.core.arrays import Bools, Bytes, Ints
+from kinfolk.core.jit import inline
 from kinfolk.worlds.savanna.rules import SavannaRules
 from kinfolk.worlds.savanna.state import RowIndices
 
-# Bits of `Strips.pending`: an agent's turn is postponed; it has no energy left after its move.
+# Bits of `Bands.pending`: an agent's turn is postponed; it has no energy left after its move.
 POSTPONED, STARVED = 1, 2
 
-# Two strips of four per 256 lines: about 64 lines, whose cells stay in a cache of 1 MB. A multiple of
-# four, so that two and four threads have equal shares.
-_LINES_PER_FOUR_STRIPS = 256
-N_BANDS = 4  # wider strips, of prey in reach of predators: few agents, and each touches nine cells
-_LAST_STAMP = 252
+N_BANDS = 4  # where sums of energies depend on their number
+_LAST_STAMP = 255
 _STAMPS_PER_STEP = 3  # moves of predators, moves of prey, hunts
 _CHUNK = 64  # flags that are looked at together
 
 
-class Strips(NamedTuple):
+class Bands(NamedTuple):
     """Working memory of a large world, which its threads share."""
 
-    strip_of_line: Bytes  # [size] strip of each line x of the grid
-    first_line: Ints  # [strips + 1] first line of each strip, and the end of the last
     reach: int  # most lines that a move crosses
-    # [N, 4] planned moves, by part and strip: entry in the order of moves, row, cell, target. Predators
-    # come before prey; cells are packed by `pack_cell`.
-    plans: RowIndices
-    starts: Ints  # [parts, 2, strips + 2] first plan of each strip
-    pending: Bytes  # [N] bits, by entry; all zero between stages
+    pending: Bytes  # [N] bits of agents in the order of moves, predators first; 0 between stages
     claimed: Bytes  # [cells] stamp of those that a postponed agent will touch
     hunted: RowIndices  # [N] rows of prey in reach of predators, by part
     first_hunted: Ints  # [parts] first entry of a part in it
     n_hunted: Ints  # [parts] entries of a part in it
+    postponed: Bools  # [N] entries of `hunted`; False between stages
     last_captures: Ints  # [bands] uid of the prey caught last, -1 if none
     candidates: RowIndices  # [N] rows that may reproduce, by part
     leavers: RowIndices  # [N] rows of the dead and of carcasses, by part
-    # [parts, 2, 3] survivors, leavers and candidates of each part and species
-    settled: Ints
+    listed: Ints  # [parts, 2, 3] of each part and species: survivors, leavers and candidates
 
 
-def allocate_strips(rules: SavannaRules, n_rows: int, n_parts: int) -> Strips:
+def allocate_bands(rules: SavannaRules, n_rows: int, n_parts: int) -> Bands:
     """Return working memory for a world of these rules.
 
     Args:
         rules: Reads the size of the grid and moves.
         n_rows: Rows of the world.
-        n_parts: Parts that agents are planned in.
+        n_parts: Parts that agents are listed in.
     """
-    size = rules.size
-    n_strips = 4 * max(1, round(size / _LINES_PER_FOUR_STRIPS))
-    n_strips = max(1, min(n_strips, size // 2, 255))
-    first_line = np.arange(n_strips + 1) * size // n_strips
-    strip_of_line = np.searchsorted(first_line, np.arange(size), side="right") - 1
-    return Strips(
-        strip_of_line.astype(np.uint8),
-        first_line.astype(np.int64),
+    return Bands(
         int(np.abs(rules.moves).max()),
-        np.zeros((n_rows, 4), np.uint32),
-        np.zeros((n_parts, 2, n_strips + 2), np.int64),
         np.zeros(n_rows, np.uint8),
-        np.zeros(size * size, np.uint8),
+        np.zeros(rules.size**2, np.uint8),
         np.zeros(n_rows, np.uint32),
         np.zeros(n_parts, np.int64),
         np.zeros(n_parts, np.int64),
+        np.zeros(n_rows, np.bool_),
         np.full(N_BANDS, -1),
         np.zeros(n_rows, np.uint32),
         np.zeros(n_rows, np.uint32),
@@ -85,7 +68,7 @@ def allocate_strips(rules: SavannaRules, n_rows: int, n_parts: int) -> Strips:
 
 
 class StampCounter:
-    """Gives the stages of each step stamps of their own for `Strips.claimed`."""
+    """Gives the stages of each step stamps of their own for `Bands.claimed`."""
 
     def __init__(self) -> None:
         self._last = 0
@@ -102,19 +85,6 @@ class StampCounter:
         first = self._last + 1
         self._last += _STAMPS_PER_STEP
         return first
-
-
-@inline_always
-def pack_cell(x: int, y: int) -> int:
-    """Return a position as one number of 32 bits: a grid of 65,536 lines fits into no memory."""
-    return x << 16 | y
-
-
-@inline_always
-def unpack_cell(packed: int) -> tuple[int, int]:
-    """Return x and y of a packed position."""
-    x, y = np.int64(packed) >> 16, np.int64(packed) & 0xFFFF
-    return int(x), int(y)
 
 
 @inline
