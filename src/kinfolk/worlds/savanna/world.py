@@ -147,11 +147,8 @@ class SavannaWorld(BatchedWorld):
         if not (is_valid and actions.flags.carray):
             check_actions(self, actions)
             actions = np.require(actions, np.int64, ["C", "A", "W"])
-        s, choices = self._state, self._choices
-        if (
-            phases.find_invalid_action(s.done, s.n_alive, s.alive_rows, s.group, choices, actions)
-            >= 0
-        ):
+        s = self._state
+        if self._runner.has_invalid_action(s, self._choices, actions):
             check_actions(self, actions)
         moves = StepActions(actions, acting_rows, n_acting, acting_rows is s.alive_rows)
 

@@ -67,6 +67,12 @@ def are_valid_for_all(choices: Ints, actions: Ints) -> bool:
 
 
 @allocation_free_kernel
+def are_all_valid(choices: Ints, actions: Ints) -> bool:
+    """Return whether all of some actions are in the range of every group."""
+    return are_valid_for_all(choices, actions)
+
+
+@allocation_free_kernel
 def find_invalid_action(
     done: Bools, n_alive: Ints, alive_rows: RowIndices, group: Ints, choices: Ints, actions: Ints
 ) -> int:

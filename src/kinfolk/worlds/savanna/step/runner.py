@@ -11,6 +11,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from kinfolk.core.arrays import Ints
 from kinfolk.core.jit import specialize
 from kinfolk.worlds.savanna.rules import SavannaRules
 from kinfolk.worlds.savanna.settings import Savanna
@@ -74,6 +75,25 @@ class StepRunner:
         self._large: LargeStep | None = None
         if large:
             self._large = LargeStep(settings, rules, n_worlds, team, self._scratch[0])
+
+    def has_invalid_action(self, state: SavannaState, choices: Ints, actions: Ints) -> bool:
+        """Return whether the action of a living agent is out of range.
+
+        Args:
+            state: State of the batch.
+            choices: `[groups, heads]`, number of actions.
+            actions: `[W * N, heads]`.
+        """
+        if self._large is not None:
+
+            def check_part(first: int, last: int, thread: int) -> bool:
+                del thread
+                return phases.are_all_valid(choices, actions[first:last])
+
+            if all(self._team.run(len(actions), check_part)):
+                return False
+        living = state.done, state.n_alive, state.alive_rows, state.group
+        return phases.find_invalid_action(*living, choices, actions) >= 0
 
     def run(
         self, state: SavannaState, events: EventBuffer, moves: StepActions, newborns: NewbornSource

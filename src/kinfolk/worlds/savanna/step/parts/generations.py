@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from kinfolk.core.arrays import Ints
 from kinfolk.core.jit import allocation_free_kernel
+from kinfolk.lineage.kernels import count_birth
 from kinfolk.worlds.savanna.rules import SavannaRules
 from kinfolk.worlds.savanna.state import EventBuffer, SavannaState
 from kinfolk.worlds.savanna.step.births import NewbornValues, prefetch_birth, try_reproduce
@@ -58,15 +60,49 @@ def list_generations(
 
 
 @allocation_free_kernel
-def change_generations(
+def bury_leavers(
+    state: SavannaState,
+    rules: SavannaRules,
+    events: EventBuffer,
+    bands: Bands,
+    w: int,
+    n_predators: int,
+    n_prey: int,
+) -> None:
+    """Remove the dead from lineages, and list them as ended; see `list_generations`.
+
+    Args:
+        state: State of the batch, written; not the fields that `reproduce` writes.
+        rules: Rules of the batch.
+        events: Buffer, appended to.
+        bands: Reads the lists.
+        w: World.
+        n_predators: How many predators were listed.
+        n_prey: How many prey were listed.
+    """
+    agents, n_parts = get_agent_arrays(state, rules), bands.listed.shape[0]
+    for species in range(2):
+        start, n = (n_predators, n_prey) if species else (0, n_predators)
+        for number in range(n_parts):
+            first = start + n * number // n_parts
+            for i in range(first, first + bands.listed[number, species, 1]):
+                bury(agents, rules, state, events, w, species, bands.leavers[i])
+
+
+@allocation_free_kernel
+def reproduce(
     state: SavannaState,
     rules: SavannaRules,
     events: EventBuffer,
     newborns: NewbornValues,
     bands: Bands,
     w: int,
+    n_predators: int,
+    n_prey: int,
 ) -> None:
-    """Remove the dead, and let the candidates reproduce; see `list_generations`.
+    """Join the lists of survivors, and let the candidates reproduce; see `list_generations`.
+
+    Ancestors do not count the newborns yet, because `bury_leavers` changes their counts at the same time.
 
     Args:
         state: State of the batch, written.
@@ -75,27 +111,23 @@ def change_generations(
         newborns: See `NewbornValues`.
         bands: Reads the lists.
         w: World.
+        n_predators: How many predators were listed.
+        n_prey: How many prey were listed.
     """
-    agents, n_parts, n_before = get_agent_arrays(state, rules), bands.listed.shape[0], 0
-    n_predators, n_prey = state.n_alive[w, 0], state.n_alive[w, 1]
+    n_parts, n_newborns = bands.listed.shape[0], 0
+    newborns.free_cells[0] = 0
     for species in range(2):
-        rows, n_alive, n_kept = state.alive_rows[w, species], n_prey if species else n_predators, 0
+        rows, n, n_kept = state.alive_rows[w, species], n_prey if species else n_predators, 0
         for number in range(n_parts):
-            first = n_alive * number // n_parts
-            for i in range(bands.listed[number, species, 1]):
-                row = bands.leavers[n_before + first + i]
-                bury(agents, rules, state, events, w, species, row)
-            for i in range(bands.listed[number, species, 0]):
-                rows[np.uint64(n_kept)] = rows[np.uint64(first + i)]
+            first = n * number // n_parts
+            for i in range(first, first + bands.listed[number, species, 0]):
+                rows[np.uint64(n_kept)] = rows[np.uint64(i)]
                 n_kept += 1
         state.n_alive[w, species] = n_kept
-        n_before += n_alive
-    newborns.free_cells[0] = 0
-    n_newborns, n_before = 0, 0
     for species in range(2):
-        n_alive = n_prey if species else n_predators
+        start, n = (n_predators, n_prey) if species else (0, n_predators)
         for number in range(n_parts):
-            first = n_before + n_alive * number // n_parts
+            first = start + n * number // n_parts
             last = first + bands.listed[number, species, 2]
             for i in range(first, last):
                 if rules.exceeds_cache and i + _PARENTS_AHEAD < last:
@@ -103,6 +135,20 @@ def change_generations(
                     prefetch_birth(state, rules, w, species, ahead)
                 row = bands.candidates[i]
                 n_newborns += try_reproduce(
-                    state, rules, events, w, species, row, newborns, n_newborns
+                    state, rules, events, w, species, row, newborns, n_newborns, False
                 )
-        n_before += n_alive
+
+
+@allocation_free_kernel
+def count_births(parent: Ints, live_descendants: Ints, w: int, first: int, last: int) -> None:
+    """Let ancestors count newborns.
+
+    Args:
+        parent: See `count_birth`.
+        live_descendants: Written.
+        w: World.
+        first: Uid of the first newborn.
+        last: End of the uids.
+    """
+    for uid in range(first, last):
+        count_birth(parent, live_descendants, w, uid)

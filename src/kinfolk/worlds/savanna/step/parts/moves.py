@@ -7,7 +7,7 @@ import numpy as np
 from kinfolk.core.arrays import Bytes
 from kinfolk.core.jit import allocation_free_kernel, inline_always
 from kinfolk.worlds.savanna import codes
-from kinfolk.worlds.savanna.codes import PREDATOR
+from kinfolk.worlds.savanna.codes import PREDATOR, PREY
 from kinfolk.worlds.savanna.rules import SavannaRules
 from kinfolk.worlds.savanna.state import EventBuffer, RowIndices
 from kinfolk.worlds.savanna.step import metabolism
@@ -148,11 +148,15 @@ def move_band(
         stamp: Stamp of cells that postponed predators claim; the next one is for prey.
         reach_stamps: Written: see `mark_reach`; of length 0 if it is not needed.
     """
-    size, n_before = rules.size, 0
+    size = rules.size
     low, high = get_slice(part, size)
     inner_low = low + bands.reach if part.number > 0 else 0
     inner_high = high - bands.reach if part.number < part.n_parts - 1 else size
-    for species in range(2):
+    for turn in range(2):
+        # Neighbouring bands begin with another species, which are independent of each other: threads
+        # that go through the same rows at the same time would wait for each other's cache lines.
+        species = (part.number + turn) % 2
+        n_before = moves.n_acting[w, PREDATOR] if species == PREY else 0
         n_acting, rows = moves.n_acting[w, species], moves.acting_rows[w, species]
         for first in range(0, n_acting, CHUNK):
             n_listed = list_band(
@@ -180,7 +184,6 @@ def move_band(
                     move_agent(agents, rules, events, w, species, row, x, y, to_x, to_y)
                 if check_energy(agents, rules, w, species, row, reach_stamps):
                     bands.pending[n_before + entry] = STARVED
-        n_before += n_acting
 
 
 @allocation_free_kernel

@@ -117,6 +117,7 @@ class LargeStep:
         self._hunt(agents, events, actions, w)
         self._add_up(state, w)
         self._run_generations(state, events, newborns, w)
+        self._add_up(state, w)
         self._share(N_PARTS, events, pay)
         return end(state, rules, events, newborns, *worlds, StepPart(phases.END, 0, 1))
 
@@ -200,8 +201,20 @@ class LargeStep:
             part = StepPart(0, number, N_PARTS)
             self._call(generations.list_generations, self._agents[number], rules, bands, w, part)
 
+        first_uid, (n_predators, n_prey) = int(state.next_uid[w]), state.n_alive[w].tolist()
+
+        def change(number: int) -> None:
+            if number == 0:
+                arguments = self._states[0], rules, events, bands, w, n_predators, n_prey
+                self._call(generations.bury_leavers, *arguments)
+            else:
+                arguments = state, rules, events, newborns, bands, w, n_predators, n_prey
+                self._call(generations.reproduce, *arguments)
+
         self._share(N_PARTS, events, list_part)
-        self._call(generations.change_generations, state, rules, events, newborns, bands, w)
+        self._share(2, events, change)
+        uids = first_uid, int(state.next_uid[w])
+        self._call(generations.count_births, state.parent, state.live_descendants, w, *uids)
 
     def _hold(self, state: SavannaState) -> None:
         """Make views of the state whose counters are those of the parts."""
