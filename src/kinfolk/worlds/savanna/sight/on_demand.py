@@ -25,6 +25,8 @@ from kinfolk.worlds.savanna.state import Links, Plane, SavannaState
 from kinfolk.worlds.savanna.step.context import LOOKAHEAD, StepPart, get_slice
 from kinfolk.worlds.threads import ThreadTeam
 
+_PARTS_PER_THREAD = 2  # of the cells whose agents are listed
+
 
 @allocation_free_kernel
 def list_rows_of_lists(
@@ -99,18 +101,21 @@ def list_rows_by_cell(state: SavannaState, w: int, team: ThreadTeam) -> Ints:
     """
     lists, offset = state.first_in_cell, w * state.uid.shape[1]
     n_cells, n_alive = lists.shape[2], int(state.n_alive[w].sum())
-    rows = [np.empty(n_alive, dtype=np.int64) for _ in range(team.threads)]
+    n_parts = 1 if team.threads == 1 else _PARTS_PER_THREAD * team.threads
+    rows = [np.empty(n_alive, dtype=np.int64) for _ in range(n_parts)]
 
-    def list_part(first: int, last: int, thread: int) -> int:
-        return list_first_rows(lists, w, offset, first, last, rows[thread])
+    def list_part(number: int, thread: int) -> int:
+        del thread
+        first, last = get_slice(StepPart(0, number, n_parts), n_cells)
+        return list_first_rows(lists, w, offset, first, last, rows[number])
 
-    counts = team.run(n_cells, list_part)
+    counts = team.run_each(n_parts, list_part)
     if sum(counts) != n_alive:
         list_rows_of_lists(lists, state.next_in_cell, state.alive, w, rows[0])
         return rows[0]
     if len(counts) == 1:
         return rows[0]
-    return np.concatenate([rows[thread][:count] for thread, count in enumerate(counts)])
+    return np.concatenate([part[:count] for part, count in zip(rows, counts, strict=True)])
 
 
 @inline_always

@@ -270,12 +270,8 @@ class LargeStep:
             events: Buffer of events.
             task: Called with a number and the index of a thread.
         """
-
-        def run_range(first: int, last: int, thread: int) -> None:
-            for number in range(first, last):
-                task(number, thread)
-
-        if events.entries.shape[1] > 0:
-            run_range(0, n, 0)
-        else:
-            self._team.run(n, run_range)
+        if events.entries.shape[1] == 0:
+            self._team.run_each(n, task)
+            return
+        for number in range(n):
+            task(number, 0)
