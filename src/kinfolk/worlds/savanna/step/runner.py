@@ -8,6 +8,7 @@ order, and every number is the same, on any number of threads.
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -142,6 +143,12 @@ class StepRunner:
             return values
         return values._replace(free_cells=self._free_cells[thread])
 
+    @property
+    def kernels(self) -> tuple[Callable[..., Any], ...]:
+        """Kernels of a step."""
+        large = () if self._large is None else self._large.kernels
+        return self.kernel, phases.step_births_and_end, *large
+
     def compile(self, state: SavannaState, events: EventBuffer, part: int, n_heads: int) -> None:
         """Compile the kernels of one half of a step by calling them on zero worlds.
 
@@ -151,13 +158,15 @@ class StepRunner:
             part: 0 for the first half, 1 for the second.
             n_heads: Number of action heads.
         """
+        actions = np.zeros((state.uid.size, n_heads), dtype=np.int64)
+        moves = StepActions(actions, state.alive_rows, state.n_alive, True)
         if part == 0:
-            actions = np.zeros((state.uid.size, n_heads), dtype=np.int64)
-            moves = StepActions(actions, state.alive_rows, state.n_alive, True)
             self.kernel(state, self._rules, events, moves, self._scratch[0], 0, 0, _WHOLE)
         else:
             values = self.draw_newborns()
             phases.step_births_and_end(state, self._rules, events, values, 0, 0, _WHOLE)
+            if self._large is not None:
+                self._large.compile(state, events, moves, values)
 
     def draw_newborns(self) -> NewbornValues:
         """Return values of newborns that leave everything to chance."""

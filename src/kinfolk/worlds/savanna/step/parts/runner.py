@@ -60,7 +60,7 @@ class LargeStep:
         self._reach_stamps = scratch.reach_stamps if self._hunts_in_teams else _NO_STAMPS
         self._helpers = [scratch.helpers]
         self._helpers += [np.zeros_like(scratch.helpers) for _ in range(1, team.threads)]
-        # Parts, bands and bands count for themselves; their sums are added in order.
+        # Parts and bands count for themselves; their sums are added in order.
         n = max(N_PARTS, self._n_bands, N_BANDS)
         self._counters = np.zeros((n, n_worlds, len(codes.COUNTERS)), np.int64)
         self._accounts = np.zeros((n, n_worlds, len(codes.ENERGY_ACCOUNTS)))
@@ -215,6 +215,34 @@ class LargeStep:
         self._share(2, events, change)
         uids = first_uid, int(state.next_uid[w])
         self._call(generations.count_births, state.parent, state.live_descendants, w, *uids)
+
+    @property
+    def kernels(self) -> tuple[Callable[..., Any], ...]:
+        """Kernels that take longest to compile: of moves, of hunts, and of births."""
+        hunting = (hunts.hunt_band, hunts.finish_hunts) if self._hunts_in_teams else ()
+        return moves.move_band, moves.finish_moves, *hunting, generations.reproduce
+
+    def compile(
+        self, state: SavannaState, events: EventBuffer, actions: StepActions, values: NewbornValues
+    ) -> None:
+        """Compile the kernels that take longest, without calling them.
+
+        Args:
+            state: State of the batch.
+            events: Buffer of events.
+            actions: Actions of the right shape.
+            values: Values of newborns.
+        """
+        self._hold(state)
+        rules, bands, stamps = self._rules, self._bands, self._reach_stamps
+        first, part = (self._agents[0], rules, events), StepPart(0, 0, 1)
+        self._get(moves.move_band, *first, actions, bands, self._chunks[0], 0, part, 1, stamps)
+        self._get(moves.finish_moves, *first, actions, bands, 0, stamps)
+        if self._hunts_in_teams:
+            hunting = *first, actions.actions, self._helpers[0], bands
+            self._get(hunts.hunt_band, *hunting, 0, 0, 1)
+            self._get(hunts.finish_hunts, *hunting, 0)
+        self._get(generations.reproduce, state, rules, events, values, bands, 0, 0, 0)
 
     def _hold(self, state: SavannaState) -> None:
         """Make views of the state whose counters are those of the parts."""
