@@ -205,11 +205,11 @@ class LargeStep:
 
         def change(number: int) -> None:
             if number == 0:
-                arguments = self._states[0], rules, events, bands, w, n_predators, n_prey
-                self._call(generations.bury_leavers, *arguments)
+                dead = self._states[0], rules, events, bands, w, n_predators, n_prey
+                self._call(generations.bury_leavers, *dead)
             else:
-                arguments = state, rules, events, newborns, bands, w, n_predators, n_prey
-                self._call(generations.reproduce, *arguments)
+                parents = state, rules, events, newborns, bands, w, n_predators, n_prey
+                self._call(generations.reproduce, *parents)
 
         self._share(N_PARTS, events, list_part)
         self._share(2, events, change)
