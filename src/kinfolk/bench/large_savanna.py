@@ -115,8 +115,9 @@ def measure_threads(agents: int) -> dict[str, float]:
     for _ in range(_THREADED_TRIES):
         for trial in trials:
             trial.run()
-    one, two = (trial.get_rate().ns_per_agent_step for trial in trials)
-    return {"agents": agents, "one_ns": one, "two_ns": two, "ratio": one / two}
+    alone_ns, shared_ns = (trial.get_rate().ns_per_agent_step for trial in trials)
+    ratio = alone_ns / shared_ns
+    return {"agents": agents, "one_ns": alone_ns, "two_ns": shared_ns, "ratio": ratio}
 
 
 def measure_walls() -> dict[str, float]:

@@ -164,7 +164,7 @@ def kill_starved(agents: SavannaAgents, rules: SavannaRules, w: int) -> None:
 
 
 @inline_always
-def bury(
+def remove_agent(
     agents: SavannaAgents,
     rules: SavannaRules,
     state: SavannaState,
@@ -226,5 +226,5 @@ def remove_dead(
                 agents.alive_rows[w, species, n_survivors] = row
                 n_survivors += 1
             if not is_alive or agents.carcass[w, row]:
-                bury(agents, rules, state, events, w, species, row)
+                remove_agent(agents, rules, state, events, w, species, row)
         agents.n_alive[w, species] = n_survivors

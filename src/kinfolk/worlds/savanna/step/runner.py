@@ -145,7 +145,7 @@ class StepRunner:
 
     @property
     def kernels(self) -> tuple[Callable[..., Any], ...]:
-        """Kernels of a step."""
+        """Kernels of a step that are compiled ahead."""
         large = () if self._large is None else self._large.kernels
         return self.kernel, phases.step_births_and_end, *large
 

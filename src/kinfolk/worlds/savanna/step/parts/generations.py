@@ -16,7 +16,7 @@ from kinfolk.worlds.savanna.step.context import (
     get_agent_arrays,
     get_slice,
 )
-from kinfolk.worlds.savanna.step.metabolism import bury
+from kinfolk.worlds.savanna.step.metabolism import remove_agent
 from kinfolk.worlds.savanna.step.parts.bands import Bands
 
 _PARENTS_AHEAD = 6  # how many parents ahead of their turn the cells around them are loaded
@@ -60,7 +60,7 @@ def list_generations(
 
 
 @allocation_free_kernel
-def bury_leavers(
+def remove_leavers(
     state: SavannaState,
     rules: SavannaRules,
     events: EventBuffer,
@@ -86,7 +86,7 @@ def bury_leavers(
         for number in range(n_parts):
             first = start + n * number // n_parts
             for i in range(first, first + bands.listed[number, species, 1]):
-                bury(agents, rules, state, events, w, species, bands.leavers[i])
+                remove_agent(agents, rules, state, events, w, species, bands.leavers[i])
 
 
 @allocation_free_kernel
@@ -102,7 +102,7 @@ def reproduce(
 ) -> None:
     """Join the lists of survivors, and let the candidates reproduce; see `list_generations`.
 
-    Ancestors do not count the newborns yet, because `bury_leavers` changes their counts at the same time.
+    Ancestors do not count the newborns yet, because `remove_leavers` changes their counts at the same time.
 
     Args:
         state: State of the batch, written.
@@ -141,7 +141,7 @@ def reproduce(
 
 @allocation_free_kernel
 def count_births(parent: Ints, live_descendants: Ints, w: int, first: int, last: int) -> None:
-    """Let ancestors count newborns.
+    """Give the ancestors of newborns a live descendant each.
 
     Args:
         parent: See `count_birth`.

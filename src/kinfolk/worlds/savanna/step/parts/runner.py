@@ -206,7 +206,7 @@ class LargeStep:
         def change(number: int) -> None:
             if number == 0:
                 dead = self._states[0], rules, events, bands, w, n_predators, n_prey
-                self._call(generations.bury_leavers, *dead)
+                self._call(generations.remove_leavers, *dead)
             else:
                 parents = state, rules, events, newborns, bands, w, n_predators, n_prey
                 self._call(generations.reproduce, *parents)
@@ -273,8 +273,8 @@ class LargeStep:
 
     def _call(self, kernel: Callable[..., Any], *arguments: Any) -> Any:
         """Call a kernel, specialised at its first call."""
-        found = self._kernels.get(kernel) or self._get(kernel, *arguments)
-        return found(*arguments)
+        specialized = self._kernels.get(kernel) or self._get(kernel, *arguments)
+        return specialized(*arguments)
 
     def _share(self, n: int, events: EventBuffer, task: Callable[[int], None]) -> None:
         """Run a task for all numbers below `n`, which threads share.
