@@ -112,6 +112,8 @@ def test_an_edit_of_movement_recompiles_the_kernels_that_move_and_no_others(tmp_
     after = json.loads(run(package, tmp_path, HASHES))
     changed = {name for name in before if after[name] != before[name]}
     assert changed == {
+        "kinfolk.worlds.savanna.step.parts.moves.finish_moves",
+        "kinfolk.worlds.savanna.step.parts.moves.move_band",
         "kinfolk.worlds.savanna.step.phases.step_with_solo_predation",
         "kinfolk.worlds.savanna.step.phases.step_with_team_capture",
     }

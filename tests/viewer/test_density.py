@@ -5,7 +5,7 @@ import pytest
 from tests.viewer.conftest import make_run
 from tests.viewer.replays import read_frame, read_replay
 
-pytestmark = [pytest.mark.more, pytest.mark.xdist_group("viewer")]
+pytestmark = [pytest.mark.xdist_group("viewer")]
 
 SIZE, BIN = 600, 3  # cells per side of the map; pixels per side of a square of the screen
 VERMILLION, BLUE = (213, 94, 0), (0, 114, 178)
@@ -20,6 +20,18 @@ CROWD = {  # nobody dies and nobody is born
     "episodes": 1, "replays": 1,
 }  # fmt: skip
 
+MILLION = {
+    "world": "savanna",
+    "world_settings": {
+        "grid_size": 3000, "max_steps": 2, "max_rows": 1_200_000, "observation": "compact",
+        "n_initial_active_type_1_predator": 100_000, "n_initial_active_type_1_prey": 1_000_000,
+        "initial_num_grass": 1_000_000, "prey_creation_energy_threshold": 4.5,
+        "manual_wall_positions": [],
+    },
+    "episodes": 1, "replays": 1,
+}  # fmt: skip
+WAIT_MS = 300_000  # for a machine that is busy with other work
+
 
 def count_in_squares(frame, group, camera):
     """Return how many agents of a group each square of the screen holds, by row and column."""
@@ -32,6 +44,7 @@ def count_in_squares(frame, group, camera):
     return counts
 
 
+@pytest.mark.more
 def test_each_square_of_the_screen_mixes_the_colours_of_its_agents(serve, open_screen, tmp_path):
     make_run(tmp_path / "runs" / "crowd", **CROWD)
     frame = read_frame(read_replay(tmp_path / "runs", "crowd"), 1)
@@ -73,3 +86,35 @@ def test_each_square_of_the_screen_mixes_the_colours_of_its_agents(serve, open_s
         screen.page.evaluate("() => kinfolk.player.main.map.zoom(1e-3)")  # not below the whole map
         scale = screen.page.evaluate("() => kinfolk.player.main.map.scale")
         assert scale == pytest.approx(camera["scale"])
+
+
+@pytest.mark.slow
+def test_a_million_living_agents_and_their_lineage_are_shown(serve, open_screen, tmp_path):
+    make_run(tmp_path / "runs" / "million", **MILLION)
+    frame = read_frame(read_replay(tmp_path / "runs", "million"), 2)
+    living, newest = int((frame["state"] == 1).sum()), int(frame["uid"].max())
+    assert living >= 1_000_000
+    assert newest > 1_100_000  # some were born
+    with serve(tmp_path / "runs") as address, open_screen(address) as screen:
+        screen.page.set_default_timeout(WAIT_MS)
+        screen.open("#run=million")
+        screen.seek(2)
+        screen.page.wait_for_function(
+            "() => document.querySelector('canvas.overlay').dataset.agents === 'density'"
+        )
+        screen.save_screenshot("million")
+        drawn = "() => kinfolk.player.main.map.density.weights.reduce((a, b) => a + b, 0)"
+        assert screen.page.evaluate(drawn) == living
+        screen.page.get_by_role("tab", name="Lineage").click()
+        screen.page.wait_for_selector("section.lineage svg")
+        founders = screen.page.locator("section.lineage select option")
+        assert founders.count() == 1 + 500 + 1
+        assert founders.last.text_content() == "and 1099500 others: select an agent on the map"
+        founder = screen.page.evaluate(
+            "uid => { kinfolk.player.select(uid);"
+            " return kinfolk.player.main.replay.agents.founderOf(uid); }",
+            newest,
+        )
+        chosen = screen.page.locator("section.lineage select")
+        assert chosen.input_value() == str(founder)
+        assert screen.page.locator(f"section.lineage g[data-uid='{newest}']").count() == 1

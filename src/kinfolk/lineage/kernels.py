@@ -31,11 +31,48 @@ def record_birth(
         uid: Uid of the newborn.
         first_parent: Uid of its first parent, or -1 for a founder.
     """
+    register_birth(parent, living, live_descendants, prev_live_descendants, w, uid, first_parent)
+    count_birth(parent, live_descendants, w, uid)
+
+
+@inline
+def register_birth(
+    parent: Ints,
+    living: Bools,
+    live_descendants: Ints,
+    prev_live_descendants: Ints,
+    w: int,
+    uid: int,
+    first_parent: int,
+) -> None:
+    """Register a newborn, which `count_birth` then counts; the arguments are those of `record_birth`.
+
+    Args:
+        parent: Written.
+        living: Written.
+        live_descendants: Written.
+        prev_live_descendants: Written.
+        w: Index of the world.
+        uid: Uid of the newborn.
+        first_parent: Uid of its first parent, or -1 for a founder.
+    """
     parent[w, uid] = first_parent
     living[w, uid] = True
     live_descendants[w, uid] = 0
     prev_live_descendants[w, uid] = 0
-    ancestor = first_parent
+
+
+@inline
+def count_birth(parent: Ints, live_descendants: Ints, w: int, uid: int) -> None:
+    """Give every ancestor of a newborn, dead or alive, a live descendant.
+
+    Args:
+        parent: Read: first parent of each uid, -1 for founders.
+        live_descendants: Written: number of live descendants of each uid.
+        w: Index of the world.
+        uid: Uid of the newborn.
+    """
+    ancestor = parent[w, uid]
     while ancestor >= 0:
         live_descendants[w, ancestor] += 1
         ancestor = parent[w, ancestor]

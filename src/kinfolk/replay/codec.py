@@ -41,8 +41,9 @@ HEADER, SERIES, FRAMES, DONE = b"HEAD", b"SERI", b"FRAM", b"DONE"
 RECORD_KINDS = (HEADER, SERIES, FRAMES, DONE)
 FIRST_SUFFIX, DELTA_SUFFIX = "/first", "/deltas"  # of the names of a column's two arrays
 MAX_FRAMES = 128  # of one record
-# Bytes of one record's payload, and of its cells once they are expanded to all frames.
-MAX_PAYLOAD_BYTES = 64 * 2**20
+# Bytes of one record's payload, and of its cells once they are expanded to all frames: a frame of two
+# million agents on sixteen million cells fits.
+MAX_PAYLOAD_BYTES = 128 * 2**20
 # Types that the page can read too, as typed arrays.
 _ARRAY_TYPES = ("int8", "uint8", "int16", "uint16", "int32", "float32")
 _ALIGNMENT = 8  # bytes; typed arrays of the page must start at a multiple of their item size
@@ -189,16 +190,21 @@ def _decode_array(
 def delta_encode(name: str, values: AnyArray) -> dict[str, AnyArray]:
     """Split a column `[frames, rows]` into its first frame and the differences between frames.
 
-    Differences are stored `[rows, frames - 1]` in the smallest sufficient type: the values of one
-    agent are more alike than those of all agents at one time, so they compress better.
+    Both are stored in the smallest sufficient type, differences as `[rows, frames - 1]`: the values of
+    one agent are more alike than those of all agents at one time, so they compress better.
     """
     deltas = np.ascontiguousarray(np.diff(values.astype(np.int64), axis=0).T)
-    largest = int(np.abs(deltas).max(initial=0))
-    dtype = np.int8 if largest < 128 else np.int16 if largest < 32768 else np.int32
     return {
-        name + FIRST_SUFFIX: values[0].astype(np.int32),
-        name + DELTA_SUFFIX: deltas.astype(dtype),
+        name + FIRST_SUFFIX: _shrink(values[0].astype(np.int64)),
+        name + DELTA_SUFFIX: _shrink(deltas),
     }
+
+
+def _shrink(values: AnyArray) -> AnyArray:
+    """Return whole numbers in the smallest sufficient type."""
+    largest = int(np.abs(values).max(initial=0))
+    dtype = np.int8 if largest < 128 else np.int16 if largest < 32768 else np.int32
+    return values.astype(dtype)
 
 
 def delta_decode(name: str, arrays: Mapping[str, AnyArray]) -> AnyArray:

@@ -123,7 +123,8 @@ EMPTY, ALIVE, ENDED = 0, 1, 2  # values of the column `state`, per row
 _REWARD_SCALE = 100.0  # returns are stored as whole hundredths
 _CHUNK_BYTES = 1 << 17  # rows times frames of a chunk, which the page decodes without a pause
 _MIN_CHUNK = 16  # frames, unless the map is too large for a record of that many
-# Upper bounds per frame: a change of every cell, twice; and 64 columns of 4 bytes per row.
+_PLANNED_BYTES = codec.MAX_PAYLOAD_BYTES // 2  # of a record with several frames, by these
+# upper bounds per frame: a change of every cell, twice; and 64 columns of 4 bytes per row.
 _CELL_BYTES, _ROW_BYTES = 16, 256
 
 
@@ -163,7 +164,7 @@ class ReplayRecorder:
         n_cells = self._scene.width * self._scene.height * len(self._scene.layers)
         frame_bytes = _CELL_BYTES * n_cells + _ROW_BYTES * self._rows
         preferred = max(_MIN_CHUNK, min(codec.MAX_FRAMES, _CHUNK_BYTES // self._rows))
-        self._chunk_frames = min(preferred, max(1, codec.MAX_PAYLOAD_BYTES // frame_bytes))
+        self._chunk_frames = min(preferred, max(1, _PLANNED_BYTES // frame_bytes))
         self._series = ReplaySeries(loop, world)
         self._explainers: dict[int, Explainable] = {}  # by the index of the slot
         for index, slot in enumerate(loop.slots if self._options.with_explanations else ()):
@@ -290,6 +291,13 @@ class ReplayRecorder:
         series, series_notes, events, event_notes = self._series.take_chunk()
         series_payload = codec.encode_arrays(series, series_notes)
         frames_payload = codec.encode_arrays(arrays | events, event_notes)
+        largest = max(len(series_payload), len(frames_payload))
+        if largest > codec.MAX_PAYLOAD_BYTES:
+            raise UsageError(
+                f"This world is too large for a replay: a record of {n_frames} frames takes"
+                f" {largest >> 20} MB, and can take {codec.MAX_PAYLOAD_BYTES >> 20} MB."
+                " Use fewer agents or a smaller grid, or record no replay."
+            )
         chunk = codec.encode_record(codec.SERIES, series_payload, first, n_frames)
         chunk += codec.encode_record(codec.FRAMES, frames_payload, first, n_frames)
         self._first_frame += n_frames

@@ -20,7 +20,7 @@ from kinfolk.store.integrity import open_line
 
 EVENTS_FILE, COMPRESSED_EVENTS_FILE = "events.jsonl", "events.jsonl.gz"
 TIMINGS_FILE = "timings.jsonl"
-MAX_LINE_BYTES = 16 * 2**20
+MAX_LINE_BYTES = 128 * 2**20
 MAX_RATIO = 200  # decompressed to compressed; events and traces have 5 to 40, a zip bomb 1,030
 MIN_SIZE_LIMIT = 64 * 2**20  # bytes that even the smallest file may decompress to
 _CHUNK_BYTES = 2**20

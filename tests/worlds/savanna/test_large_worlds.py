@@ -11,6 +11,8 @@ from kinfolk.worlds.savanna.memory import describe_memory
 from kinfolk.worlds.savanna.settings import Savanna
 from kinfolk.worlds.savanna.sight.writer import WindowWriter
 from kinfolk.worlds.savanna.step import runner
+from kinfolk.worlds.savanna.step.parts.bands import StampCounter
+from kinfolk.worlds.savanna.step.parts.runner import LargeStep
 from kinfolk.worlds.savanna.world import SavannaWorld
 
 AGEING = LIVELY | {"max_agent_age": 15, "move_energy_cost_factor": 0.01}
@@ -19,6 +21,19 @@ SPARSE = COMPACT | {"grid_size": 40, "initial_num_grass": 10}
 WALLED = COMPACT | {"manual_wall_positions": [(4, y) for y in range(3, 12)], "forward_view": False}
 ALL_RULES = [LIVELY, BITING, VARIED, AGEING, COMPACT, SPARSE]
 NAMES = ["teams", "bites", "variants", "ageing", "compact", "sparse"]
+VARIED_RULES = {name: VARIED[name] for name in VARIED if VARIED[name] != LIVELY.get(name)}
+# So many agents that their moves and hunts depend on each other across the bands of threads.
+CROWDED = LIVELY | {
+    "grid_size": 36,
+    "max_rows": 1200,
+    "n_initial_active_type_1_predator": 150,
+    "n_initial_active_type_2_predator": 40,
+    "n_initial_active_type_1_prey": 300,
+    "n_initial_active_type_2_prey": 100,
+    "initial_num_grass": 500,
+    "energy_loss_per_step_predator": 0.4,
+    "lineage_reward_coeff": 0.3,
+}
 
 
 @pytest.fixture
@@ -46,6 +61,25 @@ def test_a_world_in_parts_equals_a_whole_world_for_any_number_of_threads(rules, 
                 assert np.array_equal(count, split[0][1].counters()[name])
             else:
                 assert np.array_equal(count, expected[name]), name
+
+
+def count_whole_numbers(world):
+    """Return the counters of a single world, without sums of energies."""
+    counters = world.counters()
+    return {name: int(counters[name][0]) for name in counters if counters[name].dtype == np.int64}
+
+
+@pytest.mark.parametrize("rules", [CROWDED, CROWDED | VARIED_RULES], ids=["teams", "variants"])
+def test_agents_that_meet_across_bands_have_their_turns_in_order(rules, in_parts):
+    whole, world = play(rules, [7], steps=15)
+    counters = count_whole_numbers(world)
+    assert counters["deaths_starved_predator"] > 20
+    assert min(counters["deaths_eaten_prey"], counters["moves_blocked_occupied"]) > 500
+    assert counters["spawned_prey"] > 100
+    for threads in (1, 2, 3, 4):
+        trail, other = in_parts(rules, [7], steps=15, threads=threads)
+        assert trail == whole
+        assert count_whole_numbers(other) == counters
 
 
 def test_recording_events_changes_no_number_of_a_large_world(monkeypatch):
@@ -136,6 +170,14 @@ def test_stamps_of_predators_reach_are_cleared_after_the_last_one():
     assert all(np.array_equal(a, b) for a, b in zip(world._arrays, fresh._arrays, strict=True))
 
 
+def test_claims_of_cells_are_cleared_before_a_stamp_is_used_again():
+    claimed, stamps = np.zeros(4, dtype=np.uint8), StampCounter()
+    used = [stamps.advance(claimed) for _ in range(85)]
+    claimed[:] = used[0]
+    assert used == list(range(1, 254, 3))
+    assert (stamps.advance(claimed), claimed.tolist()) == (1, [0, 0, 0, 0])
+
+
 def test_a_wrong_buffer_and_a_row_that_does_not_exist_get_an_error_message():
     world = SavannaWorld(validate_settings(Savanna, LIVELY), 1)
     world.reset(np.array([1]))
@@ -157,13 +199,14 @@ def list_arrays(owner):
     if isinstance(owner, np.ndarray):
         return {owner.__array_interface__["data"][0]: owner.nbytes} if owner.nbytes else {}
     items = owner if isinstance(owner, tuple | list) else []
-    if type(owner) in (SavannaWorld, runner.StepRunner, WindowWriter):
+    if type(owner) in (SavannaWorld, runner.StepRunner, WindowWriter, LargeStep):
         items = vars(owner).values()
     return {key: size for item in items for key, size in list_arrays(item).items()}
 
 
-def test_the_stated_memory_is_what_a_world_takes():
-    size, rows = 120, 6000
+@pytest.mark.parametrize("rows", [6000, 20_000])
+def test_the_stated_memory_is_what_a_world_takes(rows):
+    size = 120
     rules = {"grid_size": size, "max_rows": rows, "observation": "compact"}
     settings = validate_settings(Savanna, rules | {"manual_wall_positions": []})
     world, use = SavannaWorld(settings, 1), describe_memory(settings)

@@ -13,7 +13,7 @@ const ARRAY_TYPES: Record<string, any> = {
   int8: Int8Array, uint8: Uint8Array, int16: Int16Array, uint16: Uint16Array,
   int32: Int32Array, float32: Float32Array,
 };
-const MAX_PAYLOAD_BYTES = 64 * 2 ** 20;
+const MAX_PAYLOAD_BYTES = 128 * 2 ** 20;
 const MAX_FRAMES = 128; // of one record
 
 /** Decompress a payload; stops with an error once it is larger than a record may be. */

@@ -6,6 +6,7 @@ import { formatName, h, s } from "../dom";
 import type { Player } from "../player";
 
 const MAX_DRAWN = 1500; // agents; more would be neither readable nor fast
+const MAX_LISTED = 500; // founders; a list of a million takes the page 20 seconds and gigabytes
 const EVERYBODY = -1; // in place of a founder
 
 export class LineageTree {
@@ -36,30 +37,45 @@ export class LineageTree {
     if (selected !== null && agents.get(selected) && !isRelated) this.founder = agents.founderOf(selected);
     if (this.founder === null) return;
     this.founderSelect.value = String(this.founder);
+    if (!this.founderSelect.value) { // a founder that is not listed
+      this.founderSelect.append(this.founderOption(agents.get(this.founder)!, agents.descendants(this.founder).size));
+      this.founderSelect.value = String(this.founder);
+    }
     this.draw();
     this.moveCursor();
   }
 
+  private founderOption(agent: AgentRecord, descendants: number): HTMLElement {
+    const group = formatName(this.player.main.replay.head.groups[agent.group]);
+    return h("option", { value: agent.uid }, `${group} ${agent.uid}: ${descendants} descendants`);
+  }
+
   /** List the founders of a new replay, or of one that has grown, those with most descendants first. */
   private listFounders(): void {
-    const { agents, head, label } = this.player.main.replay;
+    const { agents, label } = this.player.main.replay;
     const key = `${label} ${agents.agents.size}`;
     if (this.listedKey === key) return;
     if (!this.listedKey.startsWith(`${label} `)) this.founder = null;
     this.listedKey = key;
-    const sized = agents.founders().map((agent) => [agent, agents.descendants(agent.uid).size] as const).sort((a, b) => b[1] - a[1]);
-    this.founderSelect.replaceChildren(h("option", { value: EVERYBODY }, `everybody: ${agents.agents.size} agents`), ...sized.map(([agent, size]) => h("option", { value: agent.uid }, `${formatName(head.groups[agent.group])} ${agent.uid}: ${size} descendants`)));
+    const sized = agents.founders().map((agent) => [agent, agent.children.length ? agents.descendants(agent.uid).size : 0] as const).sort((a, b) => b[1] - a[1]);
+    const listed = sized.slice(0, MAX_LISTED).map(([agent, size]) => this.founderOption(agent, size));
+    this.founderSelect.replaceChildren(h("option", { value: EVERYBODY }, `everybody: ${agents.agents.size} agents`), ...listed);
+    if (sized.length > MAX_LISTED) this.founderSelect.append(h("option", { disabled: true }, `and ${sized.length - MAX_LISTED} others: select an agent on the map`));
     // Where nobody is born, the lineage of one founder would be a single line.
     this.founder ??= sized.length && sized[0][1] ? sized[0][0].uid : EVERYBODY;
   }
 
+  /** The agents of the lineage, parents before children; of everybody, as many as are drawn. */
   private nodes(): HierarchyNode<AgentRecord>[] {
     const { agents } = this.player.main.replay;
     const placed = new Set<number>(); // a child of two parents of the lineage is drawn below one of them
     const children = (agent: AgentRecord) => agent.children.filter((uid) => !placed.has(uid) && placed.add(uid)).map((uid) => agents.get(uid)!);
     const nodes: HierarchyNode<AgentRecord>[] = [];
     const roots = this.founder === EVERYBODY ? agents.founders().sort((a, b) => a.group - b.group || a.uid - b.uid) : [agents.get(this.founder!)!];
-    for (const root of roots) hierarchy(root, children).eachBefore((node) => nodes.push(node));
+    for (const root of roots) {
+      if (nodes.length >= MAX_DRAWN) break;
+      hierarchy(root, children).eachBefore((node) => nodes.push(node));
+    }
     return nodes;
   }
 
@@ -72,8 +88,9 @@ export class LineageTree {
     this.drawnKey = key;
     const all = this.nodes();
     const nodes = all.slice(0, MAX_DRAWN);
-    const count = all.length > MAX_DRAWN ? `The first ${MAX_DRAWN} of ${all.length} agents are drawn.`
-      : `${all.length === 1 ? "One agent" : `${all.length} agents`}, time from left to right.`;
+    const total = this.founder === EVERYBODY ? replay.agents.agents.size : all.length;
+    const count = total > MAX_DRAWN ? `The first ${MAX_DRAWN} of ${total} agents are drawn.`
+      : `${total === 1 ? "One agent" : `${total} agents`}, time from left to right.`;
     const hasBirths = [...replay.agents.agents.values()].some(({ parents }) => parents.length);
     this.note.textContent = `${hasBirths ? "" : "Nobody was born. "}${count} Click an agent to ${hasBirths ? "mark its descendants" : "select it"}.`;
     const rowHeight = nodes.length < 60 ? 16 : nodes.length < 300 ? 9 : 5;

@@ -19,11 +19,11 @@ _WORLD_FIELDS = (
     *("trait_totals", "counters", "energy_accounts"),
 )
 # What kernels hold beside the state: rows of helpers and of written windows, locations of windows, and
-# in large worlds rows of hunted prey,
-SCRATCH_BYTES_PER_ROW, LARGE_WORLD_BYTES_PER_ROW = 4 + 4 + 4, 4
+# in large worlds lists of hunted prey, of the dead and of parents, and flags of postponed turns,
+SCRATCH_BYTES_PER_ROW, LARGE_WORLD_BYTES_PER_ROW = 4 + 4 + 4, 4 + 4 + 4 + 1 + 1
 # and of each cell its wall, as a flag, number and word, places in lists of cells, patterns of sight
-# and working memory.
-SCRATCH_BYTES_PER_CELL = 1 + 4 + 4 + 8 + 8 + 8 + 4 + 1
+# and working memory; in large worlds also who claims it.
+SCRATCH_BYTES_PER_CELL, LARGE_WORLD_BYTES_PER_CELL = 1 + 4 + 4 + 8 + 8 + 8 + 4 + 1, 1
 
 
 class MemoryUse(NamedTuple):
@@ -44,12 +44,14 @@ def describe_memory(settings: Savanna) -> MemoryUse:
     small = settings.model_copy(update={"max_rows": 64, "grid_size": 8, "initial_num_grass": 8})
     sizes = {name: array.nbytes for name, array in allocate_state(small, 1)._asdict().items()}
     others = (*_CELL_FIELDS, *_PATCH_FIELDS, *_WORLD_FIELDS, *PER_UID_FIELDS)
-    n_cells, n_patches = 8 * 8, 8
+    n_cells, n_patches, large = 8 * 8, 8, is_large(settings)
     return MemoryUse(
         sum(size for name, size in sizes.items() if name not in others) // 64
         + SCRATCH_BYTES_PER_ROW
-        + (LARGE_WORLD_BYTES_PER_ROW if is_large(settings) else 0),
-        sum(sizes[name] for name in _CELL_FIELDS) // n_cells + SCRATCH_BYTES_PER_CELL,
+        + (LARGE_WORLD_BYTES_PER_ROW if large else 0),
+        sum(sizes[name] for name in _CELL_FIELDS) // n_cells
+        + SCRATCH_BYTES_PER_CELL
+        + (LARGE_WORLD_BYTES_PER_CELL if large else 0),
         sum(sizes[name] for name in _PATCH_FIELDS) // n_patches,
         sum(sizes[name] for name in PER_UID_FIELDS) // INITIAL_UID_CAPACITY,
     )

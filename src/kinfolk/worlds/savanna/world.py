@@ -28,7 +28,7 @@ from kinfolk.worlds.savanna.settings import Savanna
 from kinfolk.worlds.savanna.sight import on_demand
 from kinfolk.worlds.savanna.sight.writer import WindowWriter
 from kinfolk.worlds.savanna.state import PER_UID_FIELDS, RowIndices, SavannaState
-from kinfolk.worlds.savanna.step import inheritance, phases
+from kinfolk.worlds.savanna.step import inheritance
 from kinfolk.worlds.savanna.step.births import NewbornValues
 from kinfolk.worlds.savanna.step.context import StepActions
 from kinfolk.worlds.savanna.step.runner import StepRunner
@@ -147,11 +147,8 @@ class SavannaWorld(BatchedWorld):
         if not (is_valid and actions.flags.carray):
             check_actions(self, actions)
             actions = np.require(actions, np.int64, ["C", "A", "W"])
-        s, choices = self._state, self._choices
-        if (
-            phases.find_invalid_action(s.done, s.n_alive, s.alive_rows, s.group, choices, actions)
-            >= 0
-        ):
+        s = self._state
+        if self._runner.has_invalid_action(s, self._choices, actions):
             check_actions(self, actions)
         moves = StepActions(actions, acting_rows, n_acting, acting_rows is s.alive_rows)
 
@@ -159,8 +156,8 @@ class SavannaWorld(BatchedWorld):
         self._reserve_uids(self._runner.run(s, self._event_buffer, moves, newborns))
 
     def kernels(self) -> Sequence[Callable[..., Any]]:
-        """Return the two kernels of a step and the one of observations that the settings select."""
-        return self._runner.kernel, phases.step_births_and_end, self._windows.kernel
+        """Return the kernels of a step and the one of observations that the settings select."""
+        return *self._runner.kernels, self._windows.kernel
 
     def compile(self, part: int) -> None:
         """Compile one half of the kernels by calling them on zero worlds."""

@@ -25,6 +25,8 @@ from kinfolk.worlds.savanna.state import Links, Plane, SavannaState
 from kinfolk.worlds.savanna.step.context import LOOKAHEAD, StepPart, get_slice
 from kinfolk.worlds.threads import ThreadTeam
 
+_PARTS_PER_THREAD = 2  # of the cells whose agents are listed
+
 
 @allocation_free_kernel
 def list_rows_of_lists(
@@ -55,25 +57,8 @@ def list_rows_of_lists(
 
 
 @allocation_free_kernel
-def count_lists(first_in_cell: Links, w: int, first: int, last: int) -> int:
-    """Return how many lists of agents there are on the cells from `first` to `last`.
-
-    Args:
-        first_in_cell: `[W, 2, cells]`, first row on each cell, -1 if none.
-        w: World.
-        first: First cell.
-        last: End of the range, exclusive.
-    """
-    predators, prey, count = first_in_cell[w, PREDATOR], first_in_cell[w, PREY], 0
-    for cell in range(first, last):
-        count += 1 if predators[np.uint64(cell)] >= 0 else 0
-        count += 1 if prey[np.uint64(cell)] >= 0 else 0
-    return count
-
-
-@allocation_free_kernel
 def list_first_rows(
-    first_in_cell: Links, w: int, offset: int, first: int, last: int, start: int, out: Ints
+    first_in_cell: Links, w: int, offset: int, first: int, last: int, out: Ints
 ) -> int:
     """List the first row of each list of agents, in the order of cells, without a branch for it.
 
@@ -83,13 +68,12 @@ def list_first_rows(
         offset: Batch row of the first row of the world.
         first: First cell.
         last: End of the range, exclusive.
-        start: First entry of `out` to write; all from there on are written.
         out: Batch rows, written.
 
     Returns:
-        End of the entries written.
+        How many were listed.
     """
-    count, end = start, out.shape[0]
+    count, end = 0, out.shape[0]
     predators, prey = first_in_cell[w, PREDATOR], first_in_cell[w, PREY]
     for cell in range(first, last):
         hunter, grazer = np.int64(predators[np.uint64(cell)]), np.int64(prey[np.uint64(cell)])
@@ -117,19 +101,21 @@ def list_rows_by_cell(state: SavannaState, w: int, team: ThreadTeam) -> Ints:
     """
     lists, offset = state.first_in_cell, w * state.uid.shape[1]
     n_cells, n_alive = lists.shape[2], int(state.n_alive[w].sum())
-    rows = np.empty(n_alive, dtype=np.int64)
-    counts, starts = [n_alive], [0]
-    if team.threads > 1:
-        counts = team.run(n_cells, lambda first, last, _: count_lists(lists, w, first, last))
-        starts = [sum(counts[:thread]) for thread in range(len(counts))]
+    n_parts = 1 if team.threads == 1 else _PARTS_PER_THREAD * team.threads
+    rows = [np.empty(n_alive, dtype=np.int64) for _ in range(n_parts)]
 
-    def list_part(first: int, last: int, thread: int) -> int:
-        end = min(starts[thread] + counts[thread], n_alive)
-        return list_first_rows(lists, w, offset, first, last, starts[thread], rows[:end])
+    def list_part(number: int, thread: int) -> int:
+        del thread
+        first, last = get_slice(StepPart(0, number, n_parts), n_cells)
+        return list_first_rows(lists, w, offset, first, last, rows[number])
 
-    if sum(counts) != n_alive or team.run(n_cells, list_part)[-1] != n_alive:
-        list_rows_of_lists(lists, state.next_in_cell, state.alive, w, rows)
-    return rows
+    counts = team.run_each(n_parts, list_part)
+    if sum(counts) != n_alive:
+        list_rows_of_lists(lists, state.next_in_cell, state.alive, w, rows[0])
+        return rows[0]
+    if len(counts) == 1:
+        return rows[0]
+    return np.concatenate([part[:count] for part, count in zip(rows, counts, strict=True)])
 
 
 @inline_always

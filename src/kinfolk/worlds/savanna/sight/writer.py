@@ -15,10 +15,11 @@ from kinfolk.worlds.savanna.settings import Savanna
 from kinfolk.worlds.savanna.sight import on_demand, planes, words
 from kinfolk.worlds.savanna.spec import make_observation_tables
 from kinfolk.worlds.savanna.state import Plane, SavannaState
-from kinfolk.worlds.savanna.step.context import StepPart
-from kinfolk.worlds.savanna.step.runner import N_PARTS, is_large
+from kinfolk.worlds.savanna.step.context import N_PARTS, StepPart, get_slice
+from kinfolk.worlds.savanna.step.runner import is_large
 from kinfolk.worlds.threads import ThreadTeam
 
+_SLICES_PER_THREAD = 4  # of the rows asked for
 _WHOLE = StepPart(planes.CLEAR | planes.WRITE, 0, 1)
 
 
@@ -143,13 +144,7 @@ class WindowWriter:
         if not self._is_large:
             task(StepPart(stages, 0, 1))
             return
-
-        def run_range(first: int, last: int, thread: int) -> None:
-            del thread
-            for number in range(first, last):
-                task(StepPart(stages, number, N_PARTS))
-
-        self._team.run(N_PARTS, run_range)
+        self._team.run_each(N_PARTS, lambda number, _: task(StepPart(stages, number, N_PARTS)))
 
     def forget_grid(self) -> None:
         """Forget the words of the cells, which a step or a reset has changed."""
@@ -175,8 +170,11 @@ class WindowWriter:
             self._run_parts(lambda part: on_demand.prepare_windows(visible, tables, 0, part), 0)
             self._has_grid = True
 
-        def write_part(first: int, last: int, thread: int) -> None:
+        n_slices = 1 if self._team.threads == 1 else _SLICES_PER_THREAD * self._team.threads
+
+        def write_slice(number: int, thread: int) -> None:
             del thread
+            first, last = get_slice(StepPart(0, number, n_slices), len(rows))
             if self._is_float:
                 on_demand.observe_plane_rows(
                     visible, tables, batch_rows, buffer, floats, first, last
@@ -186,7 +184,7 @@ class WindowWriter:
             else:
                 on_demand.observe_word_rows(visible, tables, batch_rows, buffer, first, last)
 
-        self._team.run(len(rows), write_part)
+        self._team.run_each(n_slices, write_slice)
 
 
 def _check_buffer(out: Bytes, shape: tuple[int, int]) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 from kinfolk.core.arrays import Floats, Ints
 from kinfolk.core.jit import inline_always, prefetch
 from kinfolk.core.random import fold_in, uniform
-from kinfolk.lineage.kernels import record_birth
+from kinfolk.lineage.kernels import count_birth, register_birth
 from kinfolk.worlds.savanna import codes
 from kinfolk.worlds.savanna.rules import SavannaRules
 from kinfolk.worlds.savanna.state import (
@@ -111,6 +111,7 @@ def spawn_child(
     cell: int,
     newborns: NewbornValues,
     n_newborns: int,
+    counts_birth: bool,
 ) -> None:
     """Place a child on `cell`, move energy from parent to child, and set the parent's reward.
 
@@ -125,6 +126,7 @@ def spawn_child(
         cell: Cell of the child.
         newborns: See `NewbornValues`.
         n_newborns: Births of this world in this step so far.
+        counts_birth: Whether ancestors count the newborn now, rather than later.
     """
     agents = get_agent_arrays(state, rules)
     state.n_free[w] -= 1
@@ -150,7 +152,9 @@ def spawn_child(
     agents.n_alive[w, species] += 1
     agents.active[w, species] += 1
     descendants, previous = state.live_descendants, state.prev_live_descendants
-    record_birth(state.parent, state.living, descendants, previous, w, uid, parent)
+    register_birth(state.parent, state.living, descendants, previous, w, uid, parent)
+    if counts_birth:
+        count_birth(state.parent, descendants, w, uid)
     state.last_birth_tick[w, row] = state.tick[w]
     reward = rules.birth_reward[parent_kind]
     agents.reward[w, row] = reward
@@ -177,6 +181,7 @@ def try_reproduce(
     row: int,
     newborns: NewbornValues,
     n_newborns: int,
+    counts_birth: bool,
 ) -> int:
     """Let an agent with enough energy reproduce, if age, cooldown, chance and room allow it.
 
@@ -189,6 +194,7 @@ def try_reproduce(
         row: Row of the agent.
         newborns: See `NewbornValues`.
         n_newborns: Births of this world in this step so far.
+        counts_birth: Whether ancestors count the newborn now, rather than later.
 
     Returns:
         Number of children: 0 or 1.
@@ -234,7 +240,9 @@ def try_reproduce(
         state.counters[w, codes.MUTATIONS] += 1
     if rules.exceeds_cache:
         prefetch_newborn(state, w)
-    spawn_child(state, rules, events, w, species, row, kind, cell, newborns, n_newborns)
+    spawn_child(
+        state, rules, events, w, species, row, kind, cell, newborns, n_newborns, counts_birth
+    )
     return 1
 
 
@@ -328,5 +336,5 @@ def run_births(
             kind = np.uint64(2 * species + state.group[w, row] - species * rules.n_types)
             if state.energy[w, row] >= threshold[kind] and not state.carcass[w, row]:
                 n_newborns += try_reproduce(
-                    state, rules, events, w, species, row, newborns, n_newborns
+                    state, rules, events, w, species, row, newborns, n_newborns, True
                 )

@@ -22,6 +22,9 @@ from kinfolk.worlds.savanna.state import (
 
 # How many agents ahead of their turn a large world starts to load what they will read.
 LOOKAHEAD = 12
+# Parts of the agents of a large world. It depends on no number of threads, so that sums of energies are
+# added in the same order on any number of them.
+N_PARTS = 16
 
 
 class SavannaAgents(NamedTuple):
@@ -71,13 +74,10 @@ class StepActions(NamedTuple):
 
 
 class StepScratch(NamedTuple):
-    """Working memory of a step, one per thread; parts of a large world share one."""
+    """Working memory of a step, one per thread; parts of a large world share one, see `Strips`."""
 
     helpers: RowIndices  # [N] rows of the predators that attack a prey
     reach_stamps: Bytes  # [(size + 2)**2 + 1], see `mark_predator_reach`
-    hunted: RowIndices  # [N or 0] rows of prey in reach of predators, in a large world
-    first_hunted: Ints  # [parts or 0] first entry of a part in it
-    n_hunted: Ints  # [parts or 0] entries of a part in it
     # [parts or worlds of a block] whether some of their agents have reached their maximum age
     any_overaged: Bools
 
@@ -86,7 +86,7 @@ class StepPart(NamedTuple):
     """Which stages of a step a call runs, and for which part of the agents, prey and patches.
 
     Small worlds run all stages in one call. In a large world the stages that agents go through
-    independently of each other are split into parts, which threads share; see `phases`.
+    independently of each other are split into parts, which threads share; see `parts`.
     """
 
     stages: int  # bits, such as `phases.GROW`

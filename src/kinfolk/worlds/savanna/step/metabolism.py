@@ -164,12 +164,51 @@ def kill_starved(agents: SavannaAgents, rules: SavannaRules, w: int) -> None:
 
 
 @inline_always
+def remove_agent(
+    agents: SavannaAgents,
+    rules: SavannaRules,
+    state: SavannaState,
+    events: EventBuffer,
+    w: int,
+    species: int,
+    row: int,
+) -> None:
+    """Remove an agent that died, or became a carcass, from its lineage; list it if it died.
+
+    A prey that became a carcass is dead to its kin from the first bite on.
+
+    Args:
+        agents: Writes rewards, counters and accounts, and cells of dead prey.
+        rules: Rules of the batch.
+        state: Writes the list of the dead, and lineages.
+        events: Buffer, appended to.
+        w: World.
+        species: PREDATOR or PREY.
+        row: Row of the agent.
+    """
+    uid, cause = agents.uid[w, row], agents.death_cause[w, row]
+    record_death(state.parent, state.living, state.live_descendants, w, uid)
+    if agents.alive[w, row]:
+        return
+    state.terminated[w, row] = True
+    state.ended_rows[w, state.n_ended[w]] = row
+    state.n_ended[w] += 1
+    agents.energy_accounts[w, codes.LOST_WITH_DEAD] += agents.energy[w, row]
+    agents.counters[w, codes.DEATHS + 2 * (cause - 1) + species] += 1
+    if species == codes.PREY and agents.dead_prey_stay:
+        remove_from_cell(agents, w, species, get_cell(agents, w, row), row)
+    record_event(events, w, codes.DEATH, uid, -1, cause)
+    kind = 2 * species + agents.group[w, row] - species * rules.n_types
+    agents.reward[w, row] += rules.death_reward[kind]
+    age, cell = agents.age[w, row], get_cell(agents, w, row)
+    add_event_details(events, w, float(age), rules.death_reward[kind], cell, cell, 0.0)
+
+
+@inline_always
 def remove_dead(
     agents: SavannaAgents, rules: SavannaRules, state: SavannaState, events: EventBuffer, w: int
 ) -> None:
     """Remove the dead from `alive_rows`, lineages and cells; their rows stay occupied for a step.
-
-    A prey that became a carcass is dead to its kin from the first bite on.
 
     Args:
         agents: Writes `alive_rows`, rewards, counters and accounts, and cells of dead prey.
@@ -182,26 +221,10 @@ def remove_dead(
         n_survivors = 0
         for i in range(agents.n_alive[w, species]):
             row = agents.alive_rows[w, species, i]
-            is_alive, is_carcass = agents.alive[w, row], agents.carcass[w, row]
+            is_alive = agents.alive[w, row]
             if is_alive:
                 agents.alive_rows[w, species, n_survivors] = row
                 n_survivors += 1
-                if not is_carcass:
-                    continue
-            uid, cause = agents.uid[w, row], agents.death_cause[w, row]
-            record_death(state.parent, state.living, state.live_descendants, w, uid)
-            if is_alive:
-                continue
-            state.terminated[w, row] = True
-            state.ended_rows[w, state.n_ended[w]] = row
-            state.n_ended[w] += 1
-            agents.energy_accounts[w, codes.LOST_WITH_DEAD] += agents.energy[w, row]
-            agents.counters[w, codes.DEATHS + 2 * (cause - 1) + species] += 1
-            if species == codes.PREY and agents.dead_prey_stay:
-                remove_from_cell(agents, w, species, get_cell(agents, w, row), row)
-            record_event(events, w, codes.DEATH, uid, -1, cause)
-            kind = 2 * species + agents.group[w, row] - species * rules.n_types
-            agents.reward[w, row] += rules.death_reward[kind]
-            age, cell = agents.age[w, row], get_cell(agents, w, row)
-            add_event_details(events, w, float(age), rules.death_reward[kind], cell, cell, 0.0)
+            if not is_alive or agents.carcass[w, row]:
+                remove_agent(agents, rules, state, events, w, species, row)
         agents.n_alive[w, species] = n_survivors

@@ -125,12 +125,134 @@ def prefetch_move(
 
 
 @inline_always
+def aim(
+    occupancy: SavannaAgents,
+    rules: SavannaRules,
+    w: int,
+    species: int,
+    row: int,
+    moves: StepActions,
+) -> tuple[int, int]:
+    """Turn an agent to where it wants to go, and return the cell that it wants to enter, as x and y.
+
+    Args:
+        occupancy: Reads positions; writes headings.
+        rules: Reads moves.
+        w: World.
+        species: PREDATOR or PREY.
+        row: Row of the agent.
+        moves: Actions.
+    """
+    # Unsigned indices need no check for negative values.
+    type_index = np.uint64(occupancy.group[w, row] - species * rules.n_types)
+    action = np.uint64(moves.actions[np.uint64(w * occupancy.alive.shape[1] + row), 0])
+    dx, dy = rules.moves[type_index, action, 0], rules.moves[type_index, action, 1]
+    if rules.forward_view and (dx != 0 or dy != 0):
+        turn_x, turn_y = min(max(dx, -1), 1), min(max(dy, -1), 1)
+        occupancy.heading[w, row] = 3 * (turn_x + 1) + turn_y + 1
+    to_x = min(max(occupancy.x[w, row] + dx, 0), rules.size - 1)
+    to_y = min(max(occupancy.y[w, row] + dy, 0), rules.size - 1)
+    return to_x, to_y
+
+
+@inline_always
+def find_block(
+    occupancy: SavannaAgents,
+    rules: SavannaRules,
+    w: int,
+    species: int,
+    x: int,
+    y: int,
+    to_x: int,
+    to_y: int,
+) -> int:
+    """Return the counter of the reason why an agent may not enter a cell, or -1 if it may.
+
+    Staying put counts as a move onto an occupied cell, as in PredPreyGrass.
+
+    Args:
+        occupancy: Reads what cells show.
+        rules: Reads walls.
+        w: World.
+        species: PREDATOR or PREY.
+        x: x of its cell.
+        y: y of its cell.
+        to_x: x of the cell that it wants to enter.
+        to_y: y of the cell that it wants to enter.
+    """
+    size, target = rules.size, np.uint64(to_x * rules.size + to_y)
+    shares_cells = species == codes.PREY and rules.separate_prey
+    sees_walls = rules.has_walls and rules.line_of_sight_moves
+    if species == codes.PREDATOR and rules.predators_ignore_lines:
+        sees_walls = False
+    if rules.has_walls and rules.wall[target]:
+        return codes.BLOCKED_WALL
+    if occupancy.visible_energy[w, species, target] > 0.0 or (
+        shares_cells and occupancy.visible_energy[w, codes.SECOND_PREY, target] > 0.0
+    ):
+        return codes.BLOCKED_OCCUPIED
+    if sees_walls and (to_x != x or to_y != y):
+        return find_wall_block(rules.wall, size, x, y, to_x, to_y)
+    return -1
+
+
+@inline_always
+def move_agent(
+    occupancy: SavannaAgents,
+    rules: SavannaRules,
+    events: EventBuffer,
+    w: int,
+    species: int,
+    row: int,
+    x: int,
+    y: int,
+    to_x: int,
+    to_y: int,
+) -> None:
+    """Move an agent to the cell that it wants to enter, unless something blocks it.
+
+    Args:
+        occupancy: Writes positions, cells, energies, counters and accounts.
+        rules: Reads walls and the cost of moves.
+        events: Buffer, appended to.
+        w: World.
+        species: PREDATOR or PREY.
+        row: Row of the agent.
+        x: x of its cell.
+        y: y of its cell.
+        to_x: x of the cell that it wants to enter.
+        to_y: y of the cell that it wants to enter.
+    """
+    size, move_cost, flat_cost = rules.size, rules.move_cost, rules.flat_move_cost[species]
+    recorded = events.entries.shape[1] > 0
+    target, moves_away = to_x * size + to_y, to_x != x or to_y != y
+    energy, distance = occupancy.energy[w, row], 0.0
+    block = find_block(occupancy, rules, w, species, x, y, to_x, to_y)
+    if block >= 0:
+        occupancy.counters[w, block] += 1
+    elif moves_away:
+        if move_cost > 0.0 or flat_cost > 0.0 or recorded:
+            distance = sqrt(float((to_x - x) * (to_x - x) + (to_y - y) * (to_y - y)))
+        if move_cost > 0.0 or flat_cost > 0.0:
+            cost = distance * move_cost * energy + flat_cost * distance
+            occupancy.energy[w, row] -= cost
+            occupancy.energy_accounts[w, codes.MOVE_COST] += cost
+        occupancy.x[w, row] = to_x
+        occupancy.y[w, row] = to_y
+        move_to_cell(occupancy, w, species, row, x * size + y, target)
+    if block >= 0 or not moves_away:
+        refresh_occupied_cell(occupancy, w, species, row)
+    if recorded:
+        after = occupancy.energy[w, row]
+        record_event(events, w, codes.MOVE, occupancy.uid[w, row], -1, after)
+        add_event_details(events, w, distance, energy, target, target, 0.0)
+
+
+@inline_always
 def move_agents(
     occupancy: SavannaAgents, rules: SavannaRules, events: EventBuffer, w: int, moves: StepActions
 ) -> None:
     """Move the agents in `acting_rows` in that order, where nothing blocks them.
-
-    Staying put counts as a move onto an occupied cell, as in PredPreyGrass.
 
     Args:
         occupancy: Writes positions, cells, energies, counters and accounts.
@@ -139,15 +261,8 @@ def move_agents(
         w: World.
         moves: Actions, and the order of moves.
     """
-    size, move_cost, steps = rules.size, rules.move_cost, rules.moves
-    recorded = events.entries.shape[1] > 0
     for species in range(2):
         n_acting = moves.n_acting[w, species]
-        flat_cost = rules.flat_move_cost[species]
-        shares_cells = species == codes.PREY and rules.separate_prey
-        sees_walls = rules.has_walls and rules.line_of_sight_moves
-        if species == codes.PREDATOR and rules.predators_ignore_lines:
-            sees_walls = False
         for i in range(n_acting):
             row = moves.acting_rows[w, species, i]
             if rules.exceeds_cache and i + LOOKAHEAD < n_acting:
@@ -155,41 +270,6 @@ def move_agents(
                 prefetch_move(occupancy, rules, w, species, ahead, moves)
             if not occupancy.alive[w, row] or occupancy.carcass[w, row]:
                 continue
-            # Unsigned indices need no check for negative values.
-            type_index = np.uint64(occupancy.group[w, row] - species * rules.n_types)
-            batch_row = np.uint64(w * occupancy.alive.shape[1] + row)
-            action = np.uint64(moves.actions[batch_row, 0])
             x, y = occupancy.x[w, row], occupancy.y[w, row]
-            dx, dy = steps[type_index, action, 0], steps[type_index, action, 1]
-            to_x, to_y = min(max(x + dx, 0), size - 1), min(max(y + dy, 0), size - 1)
-            if rules.forward_view and (dx != 0 or dy != 0):
-                turn_x, turn_y = min(max(dx, -1), 1), min(max(dy, -1), 1)
-                occupancy.heading[w, row] = 3 * (turn_x + 1) + turn_y + 1
-            target, moves_away = to_x * size + to_y, to_x != x or to_y != y
-            block, energy, distance = -1, occupancy.energy[w, row], 0.0
-            if rules.has_walls and rules.wall[target]:
-                block = codes.BLOCKED_WALL
-            elif occupancy.visible_energy[w, species, np.uint64(target)] > 0.0 or (
-                shares_cells and occupancy.visible_energy[w, codes.SECOND_PREY, target] > 0.0
-            ):
-                block = codes.BLOCKED_OCCUPIED
-            elif moves_away and sees_walls:
-                block = find_wall_block(rules.wall, size, x, y, to_x, to_y)
-            if block >= 0:
-                occupancy.counters[w, block] += 1
-            elif moves_away:
-                if move_cost > 0.0 or flat_cost > 0.0 or recorded:
-                    distance = sqrt(float((to_x - x) * (to_x - x) + (to_y - y) * (to_y - y)))
-                if move_cost > 0.0 or flat_cost > 0.0:
-                    cost = distance * move_cost * energy + flat_cost * distance
-                    occupancy.energy[w, row] -= cost
-                    occupancy.energy_accounts[w, codes.MOVE_COST] += cost
-                occupancy.x[w, row] = to_x
-                occupancy.y[w, row] = to_y
-                move_to_cell(occupancy, w, species, row, x * size + y, target)
-            if block >= 0 or not moves_away:
-                refresh_occupied_cell(occupancy, w, species, row)
-            if recorded:
-                after = occupancy.energy[w, row]
-                record_event(events, w, codes.MOVE, occupancy.uid[w, row], -1, after)
-                add_event_details(events, w, distance, energy, target, target, 0.0)
+            to_x, to_y = aim(occupancy, rules, w, species, row, moves)
+            move_agent(occupancy, rules, events, w, species, row, x, y, to_x, to_y)

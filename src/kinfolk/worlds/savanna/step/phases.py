@@ -3,9 +3,9 @@
 Three kernels, so that a world compiles only the kind of predation it needs, and the two halves of
 a step can be compiled in parallel.
 
-A call runs some stages of a step, for one part of the agents. In the stages `GROW`, `GRAZE` and `PAY`
-agents do not depend on each other, so threads can share the parts of a large world; the other
-stages follow the order of uids, and run in one part. A small world runs all stages in one call.
+A call runs some stages of a step, for one part of the agents. A small world runs all stages in one
+call. In the stages `GROW` and `PAY` agents do not depend on each other, so threads can share the parts
+of a large world; how they share the other stages, which follow the order of uids, see `parts`.
 """
 
 from __future__ import annotations
@@ -37,10 +37,10 @@ from kinfolk.worlds.savanna.step.rewards import (
 from kinfolk.worlds.savanna.step.team_capture import mark_predator_reach, run_team_capture
 
 # Bits of `StepPart.stages`. Stages of the first half of a step:
-GROW, MOVE, GRAZE, HUNT = 1, 2, 4, 8
+GROW, ACT = 1, 2
 # and of the second:
-BIRTHS, PAY, END = 16, 32, 64
-WHOLE_STEP = StepPart(GROW | MOVE | GRAZE | HUNT | BIRTHS | PAY | END, 0, 1)
+BIRTHS, PAY, END = 4, 8, 16
+WHOLE_STEP = StepPart(GROW | ACT | BIRTHS | PAY | END, 0, 1)
 
 # A stage runs for as many worlds before the next one begins: their arrays stay in a cache of 1 MB, and
 # the processor need not load the code of all stages again for every world.
@@ -64,6 +64,12 @@ def are_valid_for_all(choices: Ints, actions: Ints) -> bool:
         if largest >= np.uint64(fewest):
             return False
     return True
+
+
+@allocation_free_kernel
+def are_all_valid(choices: Ints, actions: Ints) -> bool:
+    """Return whether all of some actions are in the range of every group."""
+    return are_valid_for_all(choices, actions)
 
 
 @allocation_free_kernel
@@ -125,23 +131,15 @@ def step_with_team_capture(
         if part.stages & GROW:
             for w in range(block, end):
                 grow(state, agents, rules, events, w, moves, scratch, part, w - block)
-        if part.stages & MOVE:
+        if part.stages & ACT:
             for w in range(block, end):
                 if not state.done[w]:
-                    move(agents, rules, events, w, moves, scratch, part, w - block)
-                    if not part.stages & HUNT:
-                        mark_predator_reach(agents, rules, w, scratch.reach_stamps)
-        if part.stages & (GRAZE | HUNT):
-            hunted, safe = part.stages & HUNT != 0, part.stages & GRAZE != 0
+                    move(agents, rules, events, w, moves, scratch.any_overaged[w - block])
             for w in range(block, end):
                 if not state.done[w]:
-                    if part.stages & MOVE:
-                        mark_predator_reach(agents, rules, w, scratch.reach_stamps)
-                    run_team_capture(
-                        agents, rules, events, w, moves.actions, scratch, part, hunted, safe
-                    )
-                    if hunted:
-                        metabolism.remove_dead(agents, rules, state, events, w)
+                    mark_predator_reach(agents, rules, w, scratch.reach_stamps)
+                    run_team_capture(agents, rules, events, w, moves.actions, scratch)
+                    metabolism.remove_dead(agents, rules, state, events, w)
 
 
 @allocation_free_kernel
@@ -173,18 +171,15 @@ def step_with_solo_predation(
         if part.stages & GROW:
             for w in range(block, end):
                 grow(state, agents, rules, events, w, moves, scratch, part, w - block)
-        if part.stages & MOVE:
+        if part.stages & ACT:
             for w in range(block, end):
                 if not state.done[w]:
-                    move(agents, rules, events, w, moves, scratch, part, w - block)
-        for w in range(block, end):
-            if state.done[w]:
-                continue
-            if part.stages & GRAZE:
-                run_grazing(agents, rules, events, w, part)
-            if part.stages & HUNT:
-                run_solo_predation(agents, rules, events, w)
-                metabolism.remove_dead(agents, rules, state, events, w)
+                    move(agents, rules, events, w, moves, scratch.any_overaged[w - block])
+            for w in range(block, end):
+                if not state.done[w]:
+                    run_grazing(agents, rules, events, w, part)
+                    run_solo_predation(agents, rules, events, w)
+                    metabolism.remove_dead(agents, rules, state, events, w)
 
 
 @inline_always
@@ -231,9 +226,7 @@ def move(
     events: EventBuffer,
     w: int,
     moves: StepActions,
-    scratch: StepScratch,
-    part: StepPart,
-    slot: int,
+    any_overaged: bool,
 ) -> None:
     """Let agents die of age, move, starve and give, in that order.
 
@@ -243,14 +236,8 @@ def move(
         events: Buffer, appended to.
         w: World.
         moves: Actions, and the order of moves.
-        scratch: Reads `any_overaged`: of the world, or of all parts of a large one.
-        part: Stages of this call.
-        slot: Index of the world in its block.
+        any_overaged: Whether some agents have reached their maximum age.
     """
-    any_overaged = scratch.any_overaged[slot]
-    if not part.stages & GROW:
-        for i in range(scratch.any_overaged.shape[0]):
-            any_overaged = any_overaged or scratch.any_overaged[i]
     if any_overaged:
         metabolism.kill_overaged(agents, rules, w)
     move_agents(agents, rules, events, w, moves)

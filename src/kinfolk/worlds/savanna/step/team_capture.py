@@ -22,9 +22,7 @@ from kinfolk.worlds.savanna.state import (
 from kinfolk.worlds.savanna.step.context import (
     LOOKAHEAD,
     SavannaAgents,
-    StepPart,
     StepScratch,
-    get_slice,
 )
 from kinfolk.worlds.savanna.step.occupancy import get_cell, kill_agent, refresh_occupied_cell
 from kinfolk.worlds.savanna.step.predation import block_bite, graze, prefetch_meal
@@ -32,6 +30,42 @@ from kinfolk.worlds.savanna.step.spoils import share_prey
 
 _LAST_STAMP = 255  # a byte per cell, so that the stamps of a large grid stay in the cache
 _TIE_TOLERANCE = 1e-9  # rounding does not break a tie, as in PredPreyGrass
+
+
+@inline_always
+def advance_stamp(reach_stamps: Bytes) -> None:
+    """Start another marking of the cells that predators reach.
+
+    Args:
+        reach_stamps: `[(size + 2)**2 + 1]`, written: the grid with a border of one cell; the last
+            entry is the stamp used last, so that it is cleared only after the last stamp.
+    """
+    end = reach_stamps.shape[0] - 1
+    if reach_stamps[end] == _LAST_STAMP:
+        for i in range(end + 1):
+            reach_stamps[i] = 0
+    reach_stamps[end] += np.uint8(1)
+
+
+@inline_always
+def mark_reach(
+    agents: SavannaAgents, rules: SavannaRules, w: int, row: int, reach_stamps: Bytes
+) -> None:
+    """Stamp the cells that a predator reaches, and give it the reward of a step.
+
+    Args:
+        agents: Reads positions; writes rewards of predators.
+        rules: Rules of the batch.
+        w: World.
+        row: Row of the predator.
+        reach_stamps: See `advance_stamp`, written.
+    """
+    stride, stamp = agents.size + 2, reach_stamps[reach_stamps.shape[0] - 1]
+    agents.reward[w, row] = rules.step_reward[agents.group[w, row]]
+    corner = agents.x[w, row] * stride + agents.y[w, row]
+    for line in range(3):
+        for column in range(3):
+            reach_stamps[corner + line * stride + column] = stamp
 
 
 @inline_always
@@ -47,16 +81,10 @@ def mark_predator_reach(
         agents: Reads the living and their positions; writes rewards of predators.
         rules: Rules of the batch.
         w: World.
-        reach_stamps: `[(size + 2)**2 + 1]`, written: the grid with a border of one cell; the last
-            entry is the stamp used last, so that it is cleared only after the last stamp.
+        reach_stamps: See `advance_stamp`, written.
     """
-    stride, end = agents.size + 2, reach_stamps.shape[0] - 1
-    if reach_stamps[end] == _LAST_STAMP:
-        for i in range(end + 1):
-            reach_stamps[i] = 0
-    stamp = np.uint8(reach_stamps[end] + 1)
-    reach_stamps[end] = stamp
-    n_predators = agents.n_alive[w, PREDATOR]
+    advance_stamp(reach_stamps)
+    stride, n_predators = agents.size + 2, agents.n_alive[w, PREDATOR]
     for i in range(n_predators):
         row = agents.alive_rows[w, PREDATOR, i]
         if rules.exceeds_cache and i + LOOKAHEAD < n_predators:
@@ -65,11 +93,7 @@ def mark_predator_reach(
             for line in range(3):
                 prefetch(reach_stamps, corner + line * stride)
         if agents.alive[w, row]:
-            agents.reward[w, row] = rules.step_reward[agents.group[w, row]]
-            corner = agents.x[w, row] * stride + agents.y[w, row]
-            for line in range(3):
-                for column in range(3):
-                    reach_stamps[corner + line * stride + column] = stamp
+            mark_reach(agents, rules, w, row, reach_stamps)
 
 
 @inline_always
@@ -228,8 +252,23 @@ def attack_prey(
 
 
 @inline_always
+def is_in_reach(agents: SavannaAgents, w: int, prey: int, reach_stamps: Bytes) -> bool:
+    """Return whether predators reach a prey; see `mark_reach`.
+
+    Args:
+        agents: Reads positions.
+        w: World.
+        prey: Row of the prey.
+        reach_stamps: Cells in reach of predators.
+    """
+    cell = (agents.x[w, prey] + 1) * (agents.size + 2) + agents.y[w, prey] + 1
+    is_reached: bool = reach_stamps[np.uint64(cell)] == reach_stamps[reach_stamps.shape[0] - 1]
+    return is_reached
+
+
+@inline_always
 def prefetch_prey(
-    agents: SavannaAgents, w: int, rows: RowIndices, i: int, last: int, stamps: Bytes, listed: bool
+    agents: SavannaAgents, w: int, rows: RowIndices, i: int, last: int, reach_stamps: Bytes
 ) -> None:
     """Start to load what the prey that have their turn after `rows[i]` will read.
 
@@ -239,23 +278,16 @@ def prefetch_prey(
         rows: Rows of prey.
         i: Entry whose turn it is.
         last: End of the entries.
-        stamps: Cells in reach of predators.
-        listed: Whether all of them are in reach.
+        reach_stamps: Cells in reach of predators.
     """
     size = agents.size
-    if i + 2 * LOOKAHEAD < last and not listed:
+    if i + 2 * LOOKAHEAD < last:
         row = rows[i + 2 * LOOKAHEAD]
         x, y = agents.x[w, row], agents.y[w, row]
-        prefetch(stamps, (x + 1) * (size + 2) + y + 1)
+        prefetch(reach_stamps, (x + 1) * (size + 2) + y + 1)
         prefetch(agents.patch_in_cell, w * size * size + x * size + y)
     if i + LOOKAHEAD < last:
-        row = rows[i + LOOKAHEAD]
-        if not listed:
-            prefetch_meal(agents, w, row)
-            return
-        corner = w * 2 * size * size + (agents.x[w, row] - 1) * size + agents.y[w, row]
-        for line in range(3):
-            prefetch(agents.first_in_cell, corner + line * size)
+        prefetch_meal(agents, w, rows[i + LOOKAHEAD])
 
 
 @inline_always
@@ -266,13 +298,8 @@ def run_team_capture(
     w: int,
     actions: Ints,
     scratch: StepScratch,
-    part: StepPart,
-    hunted: bool,
-    safe: bool,
 ) -> None:
     """Let helpers attack each prey in turn; a prey that is not caught eats grass.
-
-    In a large world the safe prey have their turn first, in parts that list the hunted ones.
 
     Args:
         agents: Written for every capture, meal and death.
@@ -281,32 +308,16 @@ def run_team_capture(
         w: World.
         actions: `[W * N, heads]`, read with `join_choice`.
         scratch: Working memory; reads the cells in reach of predators.
-        part: Which prey.
-        hunted: Whether prey in reach of predators have their turn.
-        safe: Whether the other prey have; they do not depend on each other.
     """
-    stamps, listed = scratch.reach_stamps, hunted and not safe
-    stamp, rows = stamps[stamps.shape[0] - 1], agents.alive_rows[w, PREY]
-    for number in range(scratch.n_hunted.shape[0] if listed else 1):
-        n_listed, (first, last) = 0, get_slice(part, agents.n_alive[w, PREY])
-        if listed:
-            rows, first = scratch.hunted, scratch.first_hunted[number]
-            last = first + scratch.n_hunted[number]
-        for i in range(first, last):
-            prey = rows[np.uint64(i)]
-            if rules.exceeds_cache:
-                prefetch_prey(agents, w, rows, i, last, stamps, listed)
-            if not agents.alive[w, prey]:
-                continue
-            bordered_cell = (agents.x[w, prey] + 1) * (rules.size + 2) + agents.y[w, prey] + 1
-            if listed or stamps[np.uint64(bordered_cell)] == stamp:
-                if not hunted:
-                    scratch.hunted[first + n_listed] = prey
-                    n_listed += 1
-                    continue
-                if attack_prey(agents, rules, events, w, actions, prey, scratch.helpers):
-                    continue
-            graze(agents, rules, events, w, prey)
-        if not hunted:
-            scratch.first_hunted[part.number] = first
-            scratch.n_hunted[part.number] = n_listed
+    stamps, rows, last = scratch.reach_stamps, agents.alive_rows[w, PREY], agents.n_alive[w, PREY]
+    for i in range(last):
+        prey = rows[np.uint64(i)]
+        if rules.exceeds_cache:
+            prefetch_prey(agents, w, rows, i, last, stamps)
+        if not agents.alive[w, prey]:
+            continue
+        if is_in_reach(agents, w, prey, stamps) and attack_prey(
+            agents, rules, events, w, actions, prey, scratch.helpers
+        ):
+            continue
+        graze(agents, rules, events, w, prey)

@@ -1,0 +1,1 @@
+"""Steps of a large world, whose agents threads share."""
