@@ -1,6 +1,9 @@
 """Tests that the examples run and do what their docstrings say."""
 
+import ast
+import importlib.util
 import json
+import subprocess
 import sys
 from pathlib import Path
 
@@ -107,3 +110,31 @@ def test_the_studies_of_variants_show_what_each_variant_is_about(tmp_path):
     assert donation["gifts"][-1] < 0.05 < 0.4 < donation["no gifts"][-1]
     draw(results, tmp_path / "variants.png")
     assert (tmp_path / "variants.png").stat().st_size > 10_000
+
+
+def find_missing(*modules):
+    """Return the first of some modules that is not installed, or None."""
+    return next((m for m in modules if importlib.util.find_spec(m) is None), None)
+
+
+@pytest.mark.slow
+@pytest.mark.train
+@pytest.mark.parametrize(
+    ("example", "modules"),
+    [("rllib_savanna", ("ray", "tree", "torch")), ("torchrl_savanna", ("torchrl", "pettingzoo"))],
+)
+def test_another_library_trains_both_species_while_agents_are_born_and_die(
+    example, modules, tmp_path
+):
+    missing = find_missing(*modules)
+    if missing is not None:
+        pytest.skip(f"{example} needs {missing}, which is not installed")
+    command = [sys.executable, str(EXAMPLES / f"{example}.py")]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=1200)
+    assert done.returncode == 0, done.stderr
+    lines = [line for line in done.stdout.splitlines() if line.startswith(("0 ", "1 ", "2 "))]
+    rows = [ast.literal_eval(line[2:]) for line in lines]
+    assert len(rows) == 3
+    assert all(row["born"] > 0 and row["died"] > 0 for row in rows)
+    losses = [[row[species] for row in rows] for species in ("type_1_predator", "type_1_prey")]
+    assert all(len(set(values)) == 3 for values in losses), "both nets changed"

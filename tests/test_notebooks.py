@@ -79,6 +79,38 @@ def test_policies_and_worlds_of_a_cell_play_and_their_failures_show_the_cells_li
     assert "act_async raised IndexError: list index out of range\n    Cell In[2]:4 in step" in text
     assert "SettingsError: The policy object:local/PatientTeam-" in text
     assert len(shown(notebook, "image/png")) == 1
+    assert any("TorchPrey-4 is better than kin://random: by " in page for page in shown(notebook))
+
+
+@pytest.mark.more
+def test_evolved_roles_beat_the_seeded_team(tmp_path):
+    question = "[result.difference['seeded'].low, pair.failures]"
+    notebook, (low, failures) = execute("evolve_roles", tmp_path, question)
+    assert low > 0
+    assert failures == [0, 0]
+    assert len(shown(notebook, "image/png")) == 2
+    assert "without its mix " in printed(notebook)
+
+
+@pytest.mark.more
+def test_a_behavior_of_a_file_keeps_agents_from_hp_0_and_a_mistake_in_it_is_named(tmp_path):
+    question = "[estimate.mean for estimate in at_zero.means]"
+    notebook, ticks = execute("own_behavior", tmp_path, question)
+    assert ticks[-1] < ticks[0] / 5
+    assert "broken.py" in printed(notebook)
+    assert len(shown(notebook, "image/png")) == 1
+
+
+@pytest.mark.more
+@pytest.mark.train
+def test_both_species_learn_to_earn_more_than_random_ones(tmp_path):
+    pairs = [("trained", "random", "grazers"), ("random", "trained", "hunters")]
+    question = f"[played[a, b].returns[slot].mean for a, b, slot in {pairs}]"
+    question += " + [e.mean for e in played['random', 'random'].returns.values()]"
+    notebook, earned = execute("train_two_species", tmp_path, question)
+    assert earned[0] > earned[2]
+    assert earned[1] > earned[3]
+    assert len(shown(notebook, "image/png")) == 2
 
 
 @pytest.mark.more

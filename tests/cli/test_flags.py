@@ -181,6 +181,33 @@ def test_settings_lists_type_default_bounds_and_meaning(run):
     }
 
 
+def test_words_behind_the_name_choose_settings_by_name_or_meaning(run):
+    code, out, _ = run("settings", "evolve", "roles", "temple", "BIRTHS")
+    assert code == 0
+    assert [line.split(":")[0] for line in out.splitlines()[1::2]] == ["  trigger"]
+    code, out, _ = run("settings", "probe", "ring", "--json")
+    assert [s["name"] for s in json.loads(out)["settings"]] == ["cells"]
+    assert run("settings", "probe", "wolves") == (
+        2, "", "No setting of probe has 'wolves' in its name or meaning.\n"
+    )  # fmt: skip
+
+
+def test_words_behind_a_world_choose_metrics(run):
+    code, out, _ = run("metrics", "savanna", "lifetime", "prey", "--json")
+    assert code == 0
+    assert json.loads(out) == [
+        {
+            "name": "mean_lifetime_prey",
+            "unit": "ticks",
+            "definition": "ticks that an agent of the species prey lived, mean over the lives of an "
+            "episode; a life that its end cut off counts as long as it lasted",
+        }
+    ]
+    assert run("metrics", "probe", "wolves") == (
+        2, "", "No metric of probe has 'wolves' in its name or meaning.\n"
+    )  # fmt: skip
+
+
 def test_a_table_takes_its_defaults_from_the_job(run):
     settings = json.loads(run("settings", "evolve-roles", "--json")[1])["settings"]
     [rate] = [s for s in settings if s["name"] == "evolution.parameter_rate"]

@@ -90,7 +90,7 @@ def test_a_mistake_gets_the_command_that_was_meant_and_it_exists(run, line, prob
                        "--jobs N uses several cores."),
         ("eval --nonsense", "kinfolk eval has no option --nonsense. Its options: kinfolk eval --help"),
         ("new policy", "Missing argument 'name'. For example: kinfolk new policy wanderer"),
-        ("metrics", "Missing argument 'world'. For example: kinfolk metrics savanna"),
+        ("metrics", "Missing argument 'world'. For example: kinfolk metrics savanna lifetime"),
         ("eval --out", "Option '--out' requires an argument. For example: kinfolk eval --world "
                        "savanna --slot all=kin://random --episodes 20 --out runs/random"),
         ("eval --resume", "Option '--resume' requires an argument."),

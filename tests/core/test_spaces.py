@@ -17,6 +17,16 @@ GROUP = AgentGroup(
 )
 
 
+def test_labels_are_kept_and_do_not_make_a_layout_another():
+    plain = ObservationField("body", (2,), "float32")
+    labelled = ObservationField("body", (2,), "float32", ("energy", "age"))
+    assert plain == labelled
+    heads = (ActionHead("move", ("stay", "go")),)
+    spec = WorldSpec("own", 4, (AgentGroup("all", (labelled,), heads),), 10)
+    again = WorldSpec.from_dict(json.loads(json.dumps(spec.to_dict())))
+    assert again.groups[0].fields[0].labels == ("energy", "age")
+
+
 def test_fields_are_aligned_to_multiples_of_8_bytes():
     assert GROUP.offsets == {"window": 0, "body": 16, "id": 24}
     assert GROUP.row_bytes == 32

@@ -15,6 +15,7 @@ import typer
 from kinfolk.cli.completion import complete_world
 from kinfolk.cli.output import note, progress
 from kinfolk.core.errors import KinfolkError
+from kinfolk.engines.parent_death import exit_with_parent
 
 _PROCESSES = 2
 _SECONDS_PER_SIZE = 150e-6  # of a kernel's code, on one core of 2024
@@ -68,6 +69,7 @@ def compile_kernels(
 
 def _compile_beside(*arguments: Any) -> None:
     """Run `_compile` in a second process, which ends silently when the command is stopped."""
+    exit_with_parent(use_death_signal=True)  # a killed command leaves nobody who compiles
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.SIG_DFL)  # a fork has the handlers of the command
     _compile(*arguments)
@@ -102,9 +104,15 @@ def compile_command(
     for name in worlds:
         for preset in (None, *get_presets(name)):
             kernels += _list_kernels(build_world(name, {}, 1, preset))
-    with _show_progress(kernels), multiprocessing.get_context("spawn").Pool(_PROCESSES) as pool:
+    with _show_progress(kernels), _start_pool() as pool:
         pool.map(_compile_world, worlds, chunksize=1)
     print(f"{kernels_cached()} kernels are compiled.")
+
+
+def _start_pool() -> Any:
+    """Return processes that compile; they end with the command, even when it is killed."""
+    context = multiprocessing.get_context("spawn")
+    return context.Pool(_PROCESSES, initializer=exit_with_parent, initargs=(True,))
 
 
 @contextmanager

@@ -9,7 +9,7 @@ one. So actions are int64 everywhere, and numbers pass through unchanged, bit by
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, field, fields
 from functools import cached_property
 from math import prod
 from typing import Any
@@ -32,11 +32,14 @@ class ObservationField:
         name: Unique within its group.
         shape: Shape for one agent.
         dtype: Name of a numpy dtype.
+        labels: What each index of the first axis means, such as the planes of a window; empty if
+            the world does not say. Fields of the same layout are equal, whatever their labels.
     """
 
     name: str
     shape: tuple[int, ...]
     dtype: str
+    labels: tuple[str, ...] = field(default=(), compare=False)
 
     @property
     def n_bytes(self) -> int:
@@ -208,7 +211,9 @@ class WorldSpec:
 
 def _restore_group(data: Mapping[str, Any]) -> AgentGroup:
     """Return a group from plain values, as `WorldSpec.to_dict` has them."""
-    observation = [(f["name"], tuple(f["shape"]), f["dtype"]) for f in data["fields"]]
+    observation = [
+        (f["name"], tuple(f["shape"]), f["dtype"], tuple(f.get("labels", ()))) for f in data["fields"]
+    ]
     heads = tuple(
         ActionHead(h["name"], tuple(h["choices"]), h.get("low", 0.0), h.get("high", 0.0))
         for h in data["heads"]

@@ -54,7 +54,7 @@ def list_metrics(world: WorldRef) -> list[str]:
     """Return the names of all metrics that episodes of a world have."""
     built = world.build()
     counters, zeros = list(built.counters()), np.zeros(1)
-    values = dict.fromkeys(counters, zeros)
+    values = dict.fromkeys(["ticks", *counters], zeros)
     for group in built.spec.groups:
         values |= {f"group_lives/{group.name}": zeros, f"mean_alive/{group.name}": zeros}
     world_metrics = compute_world_metrics(world.name, np.zeros(1, dtype=np.bool_), values)

@@ -219,9 +219,10 @@ def compute_metric_columns(
 
     Args:
         played: The episodes, at least one.
-        metric_function: Takes the flags of full length, and columns of groups and counters by name.
+        metric_function: Takes the flags of full length, and columns of lengths, groups and counters
+            by name.
     """
-    columns: dict[str, AnyArray] = {}
+    columns: dict[str, AnyArray] = {"ticks": played.arrays["ticks"]}
     for table in ("group_lives", "mean_alive", "counters"):
         prefix = "" if table == "counters" else f"{table}/"
         columns |= {f"{prefix}{name}": played.column(table, name) for name in played.notes[table]}

@@ -211,6 +211,8 @@ def find_slot_index(slot_ids: Sequence[str], name: SlotName) -> int:
         return name
     if name not in slot_ids:
         suggestion = format_suggestion(name, slot_ids)
+        if "Did you mean" not in suggestion:
+            suggestion += f" To add it, say who plays it: --slot {name}=POLICY."
         raise SettingsError(f"The slot map names no known slot '{name}'.{suggestion}")
     return list(slot_ids).index(name)
 

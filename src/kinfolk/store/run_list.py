@@ -33,7 +33,12 @@ class DamagedRun(NamedTuple):
     @property
     def name(self) -> str:
         """Name of its folder; bytes that are not UTF-8 are escaped."""
-        return os.fsencode(self.folder.name).decode(errors="backslashreplace")
+        return escape_name(self.folder.name)
+
+
+def escape_name(name: str) -> str:
+    """Return the name of a folder as text; bytes that are not UTF-8 are escaped."""
+    return os.fsencode(name).decode(errors="backslashreplace")
 
 
 def list_runs(root: Path) -> Iterator[Run | DamagedRun]:
@@ -52,20 +57,38 @@ def list_run_folders(root: Path) -> list[Path]:
     Raises:
         StoreError: The folder cannot be read.
     """
+    return [root / found.entry.name for found in scan_run_folders(root)]
+
+
+class FoundRun(NamedTuple):
+    """A run folder that was seen in another folder."""
+
+    created: int  # as `creation_time`
+    entry: os.DirEntry[str]
+
+
+def scan_run_folders(root: Path) -> list[FoundRun]:
+    """Return the folders of the runs in a folder, newest first, with the time of their creation.
+
+    Raises:
+        StoreError: The folder cannot be read.
+    """
     if not root.is_dir():
         return []
     with as_store_error(f"{root} could not be read"), os.scandir(root) as entries:
-        times = {entry.name: _find_creation_time(entry.path) for entry in entries if entry.is_dir()}
-    runs = [(time, name) for name, time in times.items() if time is not None]
-    return [root / name for _, name in sorted(runs, reverse=True)]
+        times = [(_find_creation_time(entry.path), entry) for entry in entries if entry.is_dir()]
+    runs = [FoundRun(time, entry) for time, entry in times if time is not None]
+    return sorted(runs, key=lambda found: (found.created, found.entry.name), reverse=True)
 
 
 def _find_creation_time(folder: str) -> int | None:
     """Return when the run in a folder was created, as `creation_time` does; None if it is no run."""
     for name in _RUN_FILES:  # system calls on text: a folder may hold thousands of runs
-        path = os.path.join(folder, name)
-        if os.path.exists(path):
-            return os.stat(path if name == SETTINGS_FILE else folder).st_mtime_ns
+        try:
+            status = os.stat(os.path.join(folder, name))
+        except OSError:
+            continue
+        return (status if name == SETTINGS_FILE else os.stat(folder)).st_mtime_ns
     return None
 
 

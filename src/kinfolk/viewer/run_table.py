@@ -18,15 +18,15 @@ from kinfolk.store.run import Run
 from kinfolk.store.run_list import (
     TAGS_FILE,
     DamagedRun,
-    creation_time,
-    list_run_folders,
+    escape_name,
     open_listed_run,
     read_tags,
+    scan_run_folders,
 )
 from kinfolk.store.settings_file import SETTINGS_FILE
 
 ROLE_HISTORY_FILE = "role_history.json"
-READ_SECONDS = 0.15  # of one request for reading runs; the others are answered as pending
+READ_SECONDS = 0.1  # of one request for reading runs; the others are answered as pending
 # Of a run that is done, only these change: it is tagged, or an episode is recorded again. A file
 # that is created or replaced changes the time of the folder.
 _KEY_FILES = ("", SETTINGS_FILE, COMPRESSED_EVENTS_FILE, REPLAY_FOLDER, TAGS_FILE)
@@ -65,18 +65,26 @@ class RunTable:
         """
         rows: list[dict[str, Any]] = []
         with self._lock:
-            folders = [f for f in list_run_folders(self._root) if _is_inside(self._root, f)]
-            keys = [_make_key(folder) for folder in folders]
-            deadline = time.monotonic() + seconds
             known, self._rows = self._rows, {}
-            for folder, key in zip(folders, keys, strict=True):
-                cached = known.get(folder.name)
+            spent = (
+                0.0  # only reading counts: every call reads something, however many runs there are
+            )
+            for created, entry in scan_run_folders(self._root):
+                if entry.is_symlink() and not _is_inside(self._root, entry.name):
+                    continue
+                cached = known.get(entry.name)
+                if cached is None and spent > seconds:  # its key would not be looked at
+                    rows.append(_make_pending_row(created, entry))
+                    continue
+                key = _make_key(entry.path)
                 if cached is None or cached.key != key or cached.row["status"] != "done":
-                    if time.monotonic() > deadline:
-                        rows.append(_make_pending_row(folder))
+                    if spent > seconds:
+                        rows.append(_make_pending_row(created, entry))
                         continue
-                    cached = _CachedRow(key, make_row(open_listed_run(folder)))
-                self._rows[folder.name] = cached
+                    start = time.monotonic()
+                    cached = _CachedRow(key, make_row(open_listed_run(self._root / entry.name)))
+                    spent += time.monotonic() - start
+                self._rows[entry.name] = cached
                 rows.append(cached.row)
         return rows
 
@@ -113,32 +121,30 @@ def list_run_replays(run: Run) -> list[dict[str, Any]]:
         ]
 
 
-def _make_pending_row(folder: Path) -> dict[str, Any]:
-    """Return the row of a run that has not been read yet."""
+def _make_pending_row(created: int, entry: os.DirEntry[str]) -> dict[str, Any]:
+    """Return the row of a run that has not been read yet, from the time of its creation."""
     return {
-        "name": DamagedRun(folder, "").name, "date": _format_date(folder), "job": "", "world": "",
+        "name": escape_name(entry.name), "date": _format_date(created), "job": "", "world": "",
         "seed": None, "headline": "", "status": "", "tags": [], "replays": [], "roles": False,
         "pending": True, "problem": "",
     }  # fmt: skip
 
 
-def _format_date(folder: Path) -> str:
+def _format_date(created: int) -> str:
     """Return when a run was created, in local time, as `summarize_run` does."""
-    return datetime.fromtimestamp(creation_time(folder) / 1e9).strftime("%Y-%m-%d %H:%M:%S")
+    return datetime.fromtimestamp(created / 1e9).strftime("%Y-%m-%d %H:%M:%S")
 
 
-def _is_inside(root: Path, folder: Path) -> bool:
-    """Return whether a run's folder lies in the root, and not behind a link to elsewhere."""
-    if not os.path.islink(folder):
-        return True
+def _is_inside(root: Path, name: str) -> bool:
+    """Return whether a link in the root leads to a folder in it, and not to elsewhere."""
     try:
-        resolve_inside(root, folder.name)
+        resolve_inside(root, name)
     except UsageError:
         return False
     return True
 
 
-def _make_key(folder: Path) -> FileKey:
+def _make_key(folder: str) -> FileKey:
     """Return the times and sizes of the files by which one sees that a run has changed."""
     return tuple(_stat(os.path.join(folder, name)) for name in _KEY_FILES)
 

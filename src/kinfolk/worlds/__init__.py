@@ -96,7 +96,7 @@ def compute_world_metrics(
     Args:
         name: Name of the world.
         full_length: `[episodes]`, True where the episode reached the time limit.
-        values: `[episodes]` each: final counters, and per group `group_lives/GROUP` and
+        values: `[episodes]` each: final counters, `ticks`, and per group `group_lives/GROUP` and
             `mean_alive/GROUP`.
 
     Returns:

@@ -19,6 +19,7 @@ VALUES = {
     "team_capture_helper_total": column(13, 4),
     "team_capture_coop_helper_total": column(5, 2),
     "team_capture_failed_helper_total": column(39, 1),
+    "ticks": column(1000, 90),
     "group_lives/type_1_predator": column(20, 5),
     "group_lives/type_2_predator": column(4, 0),
     "group_lives/type_1_prey": column(90, 9),
@@ -63,7 +64,8 @@ def test_when_no_episode_is_of_full_length_the_summary_says_none_and_knows_the_o
         name: {k.removeprefix(f"{name}/"): float(v[1]) for k, v in VALUES.items() if name in k}
         for name in ("group_lives", "mean_alive")
     }
-    counters = {k: float(v[1]) for k, v in VALUES.items() if not k.startswith(tuple(names))}
+    other = ("ticks", *names)
+    counters = {k: float(v[1]) for k, v in VALUES.items() if not k.startswith(other)}
     short = {"ticks": 9, "full_length": False, "returns": {"all": 0.0}, "lives": {"all": 14},
              "ticks_lived": {"all": 50}, "counters": counters, **tables}  # fmt: skip
     played = EpisodeColumns.from_results([EpisodeResult(episode=i, **short) for i in range(2)])
@@ -78,6 +80,18 @@ def test_both_types_of_a_species_count_together():
     table = found()
     assert table["mean_predator_alive"] == [7.5, 2.0]
     assert table["mean_prey_alive"] == [30.0, 8.0]
+
+
+def test_a_lifetime_is_the_ticks_lived_by_a_species_per_life():
+    table = found()
+    # 7.5 predators alive over 1000 ticks are 7500 ticks of 24 lives.
+    assert table["mean_lifetime_predator"] == [7500 / 24, 180 / 5]
+    assert table["mean_lifetime_prey"] == [30_000 / 90, 720 / 9]
+
+
+def test_a_species_without_lives_has_no_lifetime():
+    none = {name: column(0, 0) for name in VALUES if name.endswith("_predator")}
+    assert np.isnan(found(**none)["mean_lifetime_predator"]).all()
 
 
 def test_an_episode_without_attempts_has_no_share():

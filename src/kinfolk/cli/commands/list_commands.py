@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -51,6 +52,9 @@ def presets(
 
 def metrics(
     world: Annotated[str, typer.Argument(help="World.", autocompletion=complete_world)],
+    text: Annotated[
+        list[str] | None, typer.Argument(help="Only those with these words in name or definition.")
+    ] = None,
     preset: Annotated[str | None, typer.Option(help="Rules of this preset.")] = None,
     json: JsonOption = False,
 ) -> None:
@@ -58,12 +62,35 @@ def metrics(
     from kinfolk.evaluation.metrics import describe_metrics
     from kinfolk.play.task import WorldRef
 
-    described = describe_metrics(WorldRef(world, preset, {}))
+    listed = describe_metrics(WorldRef(world, preset, {}))
+    described = [m for m in listed if _has_words(text, m.name, m.unit, m.definition)]
+    _check_any_found(described, f"metric of {world}", text)
     if json:
         print_json([metric._asdict() for metric in described])
     else:
         rows = [(m.name, f"[{m.unit}] {m.definition}" if m.unit else "") for m in described]
         print_list(f"Metrics of {world}, one value per episode", rows)
+
+
+def _has_words(words: Sequence[str] | None, *texts: str) -> bool:
+    """Return whether all words are somewhere in the texts, in capitals or not."""
+    whole = " ".join(texts).lower()
+    return all(word.lower() in whole for word in words or ())
+
+
+def _check_any_found(found: Sequence[object], what: str, words: Sequence[str] | None) -> None:
+    """Check that a list that was filtered by words is not empty.
+
+    Args:
+        found: What is left.
+        what: What is listed, in the singular.
+        words: The words by which it was filtered.
+
+    Raises:
+        UsageError: Nothing is left.
+    """
+    if not found and words:
+        raise UsageError(f"No {what} has '{' '.join(words)}' in its name or meaning.")
 
 
 def policies(json: JsonOption = False) -> None:
@@ -134,8 +161,9 @@ def settings(
     name: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="WORLD|JOB",
-            help="A world, or a job such as eval or evolve-roles; without it, a list of both.",
+            metavar="WORLD|JOB [TEXT]",
+            help="A world, or a job such as eval or evolve-roles; without it, a list of both. Words "
+            "behind it: only settings with these words in name or meaning.",
             autocompletion=complete_settings,
         ),
     ] = None,
@@ -157,8 +185,10 @@ def settings(
         return
     from kinfolk.core.settings import fields_of
 
-    words = "-".join(name).replace("_", "-")  # evolve roles, evolve_roles and evolve-roles alike
-    fields = list(fields_of(_load_settings(words)))
+    words, text = _split_name(name)
+    listed = fields_of(_load_settings(words))
+    fields = [field for field in listed if _has_words(text, field.name, field.description)]
+    _check_any_found(fields, f"setting of {words}", text)
     if json:
         print_json({"name": words, "settings": [field.to_dict() for field in fields]})
         return
@@ -167,6 +197,22 @@ def settings(
         facts = [field.type_name, f"default {field.default_text}" if field.default_text else ""]
         print(f"  {field.name}: {'; '.join(fact for fact in (*facts, field.bounds) if fact)}")
         print(f"      {field.description}")
+
+
+def _split_name(words: Sequence[str]) -> tuple[str, list[str]]:
+    """Return the name of a world or job that words begin with, and the words behind it.
+
+    `evolve roles`, `evolve_roles` and `evolve-roles` are alike. Where no words are a name, all are.
+    """
+    from kinfolk.worlds import WORLDS
+
+    if words[0] in WORLDS:  # as it is: class:my_module.World
+        return words[0], list(words[1:])
+    names = {end: "-".join(words[:end]).replace("_", "-") for end in range(len(words), 0, -1)}
+    for end, name in names.items():
+        if name in JOB_SETTINGS:
+            return name, list(words[end:])
+    return names[len(words)], []
 
 
 def _convert_settings(name: str, path: Path) -> None:

@@ -9,7 +9,7 @@ avoid that; `find_batching` takes the first that gives equal bits on this machin
 2. The same, with the inputs of linear and recurrent layers copied so that every row is aligned.
 3. Batches of exactly 64 rows of which every second, fourth, ... or only the first is used, the others
    being zero. It suits every net whose rows are independent, and is slow in large batches (measured
-   in `docs/training.md`).
+   in `docs/results/training.md`).
 
 A net whose rows depend on each other, such as attention over the batch, is evaluated one row at a
 time, in such a batch beside zeros.

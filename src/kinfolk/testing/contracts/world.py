@@ -116,6 +116,11 @@ class WorldContract:
         names = {tuple(head.name for head in group.heads) for group in make(1).spec.groups}
         assert len(names) == 1
 
+    def test_labels_name_each_index_of_a_fields_first_axis(self, make: WorldFactory) -> None:
+        fields = [field for group in make(1).spec.groups for field in group.fields]
+        lengths = [(len(field.labels), field.shape[0]) for field in fields if field.labels]
+        assert all(labels == size for labels, size in lengths)
+
     def test_a_new_world_is_done_until_its_reset(self, make: WorldFactory) -> None:
         assert make(2).done.tolist() == [True, True]
 

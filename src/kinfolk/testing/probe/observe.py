@@ -14,7 +14,8 @@ from kinfolk.testing.probe.state import Probe, ProbeState
 VIEW_RADIUS = (2, 1)  # of grazers and hunters, in cells to each side
 
 
-BODY_SIZE = 4  # energy, age, calling agents in view, fraction of the episode that is over
+BODY_LABELS = ("energy", "age", "callers_in_view", "episode_fraction_elapsed")
+BODY_SIZE = len(BODY_LABELS)
 
 
 def build_spec(settings: Probe) -> WorldSpec:
@@ -23,7 +24,7 @@ def build_spec(settings: Probe) -> WorldSpec:
     groups = []
     for name, radius in zip(("grazer", "hunter"), VIEW_RADIUS, strict=True):
         window = ObservationField("window", (2 * radius + 1, 3), "uint8")
-        body = ObservationField("body", (BODY_SIZE,), "float32")
+        body = ObservationField("body", (BODY_SIZE,), "float32", BODY_LABELS)
         groups.append(AgentGroup(name, (window, body), heads))
     return WorldSpec("probe", settings.rows, tuple(groups), settings.max_ticks)
 

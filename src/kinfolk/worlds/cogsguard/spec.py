@@ -51,7 +51,7 @@ def make_spec(settings: Cogsguard) -> WorldSpec:
     side = 2 * settings.window_radius + 1
     fields = (
         ObservationField("window", (side, side), "uint16"),
-        ObservationField("facts", (len(FACTS),), "float32"),
+        ObservationField("facts", (len(FACTS),), "float32", FACTS),
     )
     heads = (ActionHead("move", codes.MOVES), ActionHead("vibe", codes.VIBES))
     names = ["cogs"] if settings.teams == 1 else [f"cogs_{team}" for team in range(settings.teams)]

@@ -38,6 +38,11 @@ METRIC_DEFINITIONS = {
         "agents",
         "living agents of the species {0}, mean over the ticks of an episode",
     ),
+    f"mean_lifetime_{_SPECIES}": (
+        "ticks",
+        "ticks that an agent of the species {0} lived, mean over the lives of an episode; a life that "
+        "its end cut off counts as long as it lasted",
+    ),
     "hunt_join_fraction": ("fraction", "share of predators beside an attacked prey that joined"),
     "free_ride_fraction": ("fraction", "share of those fed at captures that had not joined"),
     "trait_(.+)_mean_(predator|prey)": (

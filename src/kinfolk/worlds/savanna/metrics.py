@@ -22,7 +22,8 @@ def compute_metrics(full_length: AnyArray, values: Mapping[str, AnyArray]) -> di
 
     Args:
         full_length: `[episodes]`, True where the time limit was reached.
-        values: `[episodes]` each: counters, and `group_lives/GROUP` and `mean_alive/GROUP`.
+        values: `[episodes]` each: counters, `ticks`, and `group_lives/GROUP` and
+            `mean_alive/GROUP`.
 
     Returns:
         `[episodes]` for each metric; the mean of a boolean one is a fraction of episodes.
@@ -51,6 +52,10 @@ def compute_metrics(full_length: AnyArray, values: Mapping[str, AnyArray]) -> di
     metrics |= _compute_variant_metrics(values)
     for species in ("predator", "prey"):
         metrics[f"mean_{species}_alive"] = _sum_over_types(values, "mean_alive/", species)
+    for species in ("predator", "prey"):
+        ticks_lived = metrics[f"mean_{species}_alive"] * values["ticks"]
+        lives = split_metrics[f"total_{species}"]
+        metrics[f"mean_lifetime_{species}"] = _divide(ticks_lived, lives)
     return metrics
 
 

@@ -79,10 +79,11 @@ def make_spec(settings: Savanna) -> WorldSpec:
     for name in get_group_names(settings):
         window = settings.predator_obs_range if "predator" in name else settings.prey_obs_range
         reach = settings.type_1_action_range if "type_1" in name else settings.type_2_action_range
-        planes = 4 + settings.separate_prey_channels + settings.include_visibility_channel
+        planes = _name_planes(settings)
         if settings.observation == "float32":
             window_name = "window_by_type" if settings.separate_prey_channels else "window"
-            field = ObservationField(window_name, (planes, window, window), "float32")
+            shape = (len(planes), window, window)
+            field = ObservationField(window_name, shape, "float32", planes)
         else:
             field = ObservationField("window", (window, window), "uint32")
         half = (reach - 1) // 2
@@ -94,6 +95,15 @@ def make_spec(settings: Savanna) -> WorldSpec:
             heads = (*heads, ActionHead("join_hunt", joins))
         groups.append(AgentGroup(name, (field,), heads))
     return WorldSpec("savanna", settings.rows, tuple(groups), settings.max_steps)
+
+
+def _name_planes(settings: Savanna) -> tuple[str, ...]:
+    """Return what the planes of a float32 window show, in order."""
+    prey = ("prey_energy",)
+    if settings.separate_prey_channels:
+        prey = ("type_1_prey_energy", "type_2_prey_energy")
+    seen = ("visible",) if settings.include_visibility_channel else ()
+    return ("walls", "predator_energy", *prey, "grass_energy", *seen)
 
 
 def make_observation_tables(
