@@ -49,7 +49,9 @@ def test_columns_of_failures():
 
 
 def test_columns_of_scenarios():
-    score = ScenarioScore("a", "b", "resident", False, Estimate(1.0, 0.0, 2.0, 3), None, None, None, 0)
+    score = ScenarioScore(
+        "a", "b", "resident", False, Estimate(1.0, 0.0, 2.0, 3), None, None, None, 0
+    )
     check("scenarios.csv", tabulate_scores([score]))
 
 

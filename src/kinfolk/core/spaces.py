@@ -94,9 +94,9 @@ class AgentGroup:
     def offsets(self) -> dict[str, int]:
         """First byte of each field in a row, by the name of the field."""
         offsets, end = {}, 0
-        for field in self.fields:
-            offsets[field.name] = end
-            end += field.padded_bytes
+        for block in self.fields:
+            offsets[block.name] = end
+            end += block.padded_bytes
         return offsets
 
     @property
@@ -212,7 +212,8 @@ class WorldSpec:
 def _restore_group(data: Mapping[str, Any]) -> AgentGroup:
     """Return a group from plain values, as `WorldSpec.to_dict` has them."""
     observation = [
-        (f["name"], tuple(f["shape"]), f["dtype"], tuple(f.get("labels", ()))) for f in data["fields"]
+        (f["name"], tuple(f["shape"]), f["dtype"], tuple(f.get("labels", ())))
+        for f in data["fields"]
     ]
     heads = tuple(
         ActionHead(h["name"], tuple(h["choices"]), h.get("low", 0.0), h.get("high", 0.0))

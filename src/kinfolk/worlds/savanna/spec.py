@@ -99,7 +99,7 @@ def make_spec(settings: Savanna) -> WorldSpec:
 
 def _name_planes(settings: Savanna) -> tuple[str, ...]:
     """Return what the planes of a float32 window show, in order."""
-    prey = ("prey_energy",)
+    prey: tuple[str, ...] = ("prey_energy",)
     if settings.separate_prey_channels:
         prey = ("type_1_prey_energy", "type_2_prey_energy")
     seen = ("visible",) if settings.include_visibility_channel else ()
