@@ -78,10 +78,14 @@ def test_agents_that_meet_across_bands_have_their_turns_in_order(rules, in_parts
     assert counters["deaths_starved_predator"] > 20
     assert min(counters["deaths_eaten_prey"], counters["moves_blocked_occupied"]) > 500
     assert counters["spawned_prey"] > 100
+    snapshots = {}
     for threads, rows in ((1, 1), (2, 1), (3, 1), (4, 1), (1, 2000), (2, 2000), (4, 2000)):
         trail, other = in_parts(rules, [7], rows, steps=15, threads=threads)
         assert trail == whole
         assert count_whole_numbers(other) == counters
+        saved = other.snapshot()
+        for name, values in snapshots.setdefault(rows, saved).items():
+            assert np.array_equal(saved[name], values), (name, threads)
 
 
 def test_recording_events_changes_no_number_of_a_large_world(monkeypatch):
