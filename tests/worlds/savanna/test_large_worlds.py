@@ -11,6 +11,7 @@ from kinfolk.worlds.savanna.memory import describe_memory
 from kinfolk.worlds.savanna.settings import Savanna
 from kinfolk.worlds.savanna.sight.writer import WindowWriter
 from kinfolk.worlds.savanna.step import runner
+from kinfolk.worlds.savanna.step.parts import runner as parts_runner
 from kinfolk.worlds.savanna.step.parts.bands import StampCounter
 from kinfolk.worlds.savanna.step.parts.runner import LargeStep
 from kinfolk.worlds.savanna.world import SavannaWorld
@@ -38,8 +39,9 @@ CROWDED = LIVELY | {
 
 @pytest.fixture
 def in_parts(monkeypatch):
-    def play_in_parts(rules, keys, **options):
+    def play_in_parts(rules, keys, rows_of_many_parts=1, **options):
         monkeypatch.setattr(runner, "_LARGE_WORLD_ROWS", 1)
+        monkeypatch.setattr(parts_runner, "_MANY_ROWS", rows_of_many_parts)
         result = play(rules, keys, **options)
         monkeypatch.undo()
         return result
@@ -76,10 +78,14 @@ def test_agents_that_meet_across_bands_have_their_turns_in_order(rules, in_parts
     assert counters["deaths_starved_predator"] > 20
     assert min(counters["deaths_eaten_prey"], counters["moves_blocked_occupied"]) > 500
     assert counters["spawned_prey"] > 100
-    for threads in (1, 2, 3, 4):
-        trail, other = in_parts(rules, [7], steps=15, threads=threads)
+    snapshots = {}
+    for threads, rows in ((1, 1), (2, 1), (3, 1), (4, 1), (1, 2000), (2, 2000), (4, 2000)):
+        trail, other = in_parts(rules, [7], rows, steps=15, threads=threads)
         assert trail == whole
         assert count_whole_numbers(other) == counters
+        saved = other.snapshot()
+        for name, values in snapshots.setdefault(rows, saved).items():
+            assert np.array_equal(saved[name], values), (name, threads)
 
 
 def test_recording_events_changes_no_number_of_a_large_world(monkeypatch):

@@ -39,18 +39,19 @@ class Bands(NamedTuple):
     n_hunted: Ints  # [parts] entries of a part in it
     postponed: Bools  # [N] entries of `hunted`; False between stages
     last_captures: Ints  # [bands] uid of the prey caught last, -1 if none
-    candidates: RowIndices  # [N] rows that may reproduce, by part
-    leavers: RowIndices  # [N] rows of the dead and of carcasses, by part
-    listed: Ints  # [parts, 2, 3] of each part and species: survivors, leavers and candidates
+    candidates: RowIndices  # [N] rows that may reproduce, by list
+    leavers: RowIndices  # [N] rows of the dead and of carcasses, by list
+    listed: Ints  # [lists, 2, 3] of each list and species: survivors, leavers and candidates
 
 
-def allocate_bands(rules: SavannaRules, n_rows: int, n_parts: int) -> Bands:
+def allocate_bands(rules: SavannaRules, n_rows: int, n_parts: int, n_lists: int) -> Bands:
     """Return working memory for a world of these rules.
 
     Args:
         rules: Reads the size of the grid and moves.
         n_rows: Rows of the world.
-        n_parts: Parts that agents are listed in.
+        n_parts: Parts of the prey that graze.
+        n_lists: Parts of the agents when the dead and parents are listed.
     """
     return Bands(
         int(np.abs(rules.moves).max()),
@@ -63,7 +64,7 @@ def allocate_bands(rules: SavannaRules, n_rows: int, n_parts: int) -> Bands:
         np.full(N_BANDS, -1),
         np.zeros(n_rows, np.uint32),
         np.zeros(n_rows, np.uint32),
-        np.zeros((n_parts, 2, 3), np.int64),
+        np.zeros((n_lists, 2, 3), np.int64),
     )
 
 

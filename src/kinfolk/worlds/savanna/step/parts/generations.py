@@ -123,6 +123,8 @@ def reproduce(
             for i in range(first, first + bands.listed[number, species, 0]):
                 rows[np.uint64(n_kept)] = rows[np.uint64(i)]
                 n_kept += 1
+        for i in range(n_kept, n):  # so that no entry depends on the number of lists
+            rows[i] = 0
         state.n_alive[w, species] = n_kept
     for species in range(2):
         start, n = (n_predators, n_prey) if species else (0, n_predators)

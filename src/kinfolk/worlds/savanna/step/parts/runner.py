@@ -28,6 +28,7 @@ from kinfolk.worlds.savanna.step.parts.bands import N_BANDS, StampCounter, alloc
 from kinfolk.worlds.threads import ThreadTeam
 
 _NO_STAMPS: Bytes = np.zeros(0, np.uint8)
+_MANY_ROWS, _FEW_PARTS = 65_536, 4
 
 
 class LargeStep:
@@ -51,7 +52,11 @@ class LargeStep:
     ) -> None:
         self._rules, self._team, self._scratch = rules, team, scratch
         self._hunts_in_teams = settings.team_capture_enabled
-        self._bands = allocate_bands(rules, settings.rows, N_PARTS)
+        # Fewer parts where calls of kernels would take a noticeable part of the time.
+        self._n_parts = N_PARTS if settings.rows >= _MANY_ROWS else _FEW_PARTS
+        # Lists hold no sums of energies, so their parts may depend on the number of threads.
+        self._n_lists = 1 if team.threads == 1 else min(4 * team.threads, self._n_parts)
+        self._bands = allocate_bands(rules, settings.rows, self._n_parts, self._n_lists)
         has_cost = settings.move_energy_cost_factor > 0 or bool(rules.flat_move_cost.any())
         # With costs, the sum of costs depends on the number of bands; without, only the speed does.
         self._n_bands = N_BANDS if has_cost else team.threads
@@ -61,7 +66,7 @@ class LargeStep:
         self._helpers = [scratch.helpers]
         self._helpers += [np.zeros_like(scratch.helpers) for _ in range(1, team.threads)]
         # Parts and bands count for themselves; their sums are added in order.
-        n = max(N_PARTS, self._n_bands, N_BANDS)
+        n = max(self._n_parts, self._n_bands, N_BANDS)
         self._counters = np.zeros((n, n_worlds, len(codes.COUNTERS)), np.int64)
         self._accounts = np.zeros((n, n_worlds, len(codes.ENERGY_ACCOUNTS)))
         self._active = np.zeros((n, n_worlds, 2), np.int64)
@@ -102,23 +107,24 @@ class LargeStep:
             return int(state.next_uid[w])
 
         def grow(number: int) -> None:
-            part = StepPart(phases.GROW, number, N_PARTS)
+            part = StepPart(phases.GROW, number, self._n_parts)
             act(self._states[number], rules, events, actions, scratch, *worlds, part)
 
         def pay(number: int) -> None:
-            part = StepPart(phases.PAY, number, N_PARTS)
+            part = StepPart(phases.PAY, number, self._n_parts)
             end(self._states[number], rules, events, newborns, *worlds, part)
 
         agents = get_agent_arrays(state, rules)
-        self._share(N_PARTS, events, grow)
+        self._share(self._n_parts, events, grow)
         any_overaged = bool(scratch.any_overaged.any())
         self._call(moves.begin_moves, agents, rules, w, any_overaged, self._reach_stamps)
         self._move(agents, events, actions, w)
         self._hunt(agents, events, actions, w)
-        self._add_up(state, w)
+        state.active[w] += self._active[:, w].sum(axis=0)  # births depend on it
+        self._active[:, w] = 0
         self._run_generations(state, events, newborns, w)
         self._add_up(state, w)
-        self._share(N_PARTS, events, pay)
+        self._share(self._n_parts, events, pay)
         return end(state, rules, events, newborns, *worlds, StepPart(phases.END, 0, 1))
 
     def _move(
@@ -159,15 +165,15 @@ class LargeStep:
         if not self._hunts_in_teams:
 
             def graze(number: int) -> None:
-                part = StepPart(0, number, N_PARTS)
+                part = StepPart(0, number, self._n_parts)
                 self._call(hunts.graze_all, self._agents[number], rules, events, w, part)
 
-            self._share(N_PARTS, events, graze)
+            self._share(self._n_parts, events, graze)
             self._call(hunts.hunt_alone, agents, rules, events, w)
             return
 
         def graze_safe(number: int) -> None:
-            part = StepPart(0, number, N_PARTS)
+            part = StepPart(0, number, self._n_parts)
             arguments = self._agents[number], rules, events, self._reach_stamps, bands, w, part
             self._call(hunts.graze_safe_prey, *arguments)
 
@@ -175,7 +181,7 @@ class LargeStep:
             arguments = self._agents[band], rules, events, actions.actions, self._helpers[thread]
             self._call(hunts.hunt_band, *arguments, bands, w, band, stamp)
 
-        self._share(N_PARTS, events, graze_safe)
+        self._share(self._n_parts, events, graze_safe)
         self._share_by_thread(N_BANDS, events, hunt)
         arguments = agents, rules, events, actions.actions, self._helpers[0], bands, w
         last_capture = self._call(hunts.finish_hunts, *arguments)
@@ -198,7 +204,7 @@ class LargeStep:
         rules, bands = self._rules, self._bands
 
         def list_part(number: int) -> None:
-            part = StepPart(0, number, N_PARTS)
+            part = StepPart(0, number, self._n_lists)
             self._call(generations.list_generations, self._agents[number], rules, bands, w, part)
 
         first_uid, (n_predators, n_prey) = int(state.next_uid[w]), state.n_alive[w].tolist()
@@ -211,7 +217,7 @@ class LargeStep:
                 parents = state, rules, events, newborns, bands, w, n_predators, n_prey
                 self._call(generations.reproduce, *parents)
 
-        self._share(N_PARTS, events, list_part)
+        self._share(self._n_lists, events, list_part)
         self._share(2, events, change)
         uids = first_uid, int(state.next_uid[w])
         self._call(generations.count_births, state.parent, state.live_descendants, w, *uids)
@@ -260,7 +266,6 @@ class LargeStep:
         for total, parts in (
             (state.counters, self._counters),
             (state.energy_accounts, self._accounts),
-            (state.active, self._active),
         ):
             total[w] += parts[:, w].sum(axis=0)
             parts[:, w] = 0
