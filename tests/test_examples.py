@@ -70,8 +70,9 @@ def test_the_kin_study_compares_and_resumes_trainings_with_and_without_lineage_r
     assert weights_after == weights, "finished trainings must not be repeated"
 
 
-@pytest.mark.more
+@pytest.mark.slow
 @pytest.mark.train
+@pytest.mark.timeout(1800)
 def test_the_league_study_measures_both_arms_and_repeats_nothing_that_is_finished(tmp_path):
     from league_study import Plan, study
 
