@@ -150,6 +150,17 @@ def test_runs_that_differ_in_their_seed_are_one_line_and_others_are_named_by_wha
     assert labels(chosen.plot(metric="best"))[1].startswith("best\n")
 
 
+def test_a_sweep_draws_every_column_of_its_table(runs):
+    run = runs["sweep"]
+    assert labels(run.plot())[1] == "ticks\nmean, 95 % interval over 2 seeds"
+    figure = run.plot(metric="return")
+    assert labels(figure)[1] == "return\nmean, 95 % interval over 2 seeds"
+    table = list(run.events())[-1]["table"]
+    rows = zip(table["max_ticks"], table["return"], strict=True)
+    of_four = [value for ticks, value in rows if ticks == 4]
+    assert np.mean(of_four) in [float(y) for line in figure.axes[0].lines for y in line.get_ydata()]
+
+
 def test_a_sweep_of_evolutions_has_learning_curves(runs):
     _, y, lines = labels(runs["sweep-nets"].plot("curves"))
     assert y == "mean fitness\nmean, 95 % interval over 2 seeds"
@@ -265,6 +276,9 @@ def test_results_without_a_run_are_drawn_from_what_they_know(tmp_path):
         (["nets-0"], "archive", None, "has no archive: it was not evolved with --archive."),
         (["nets-0"], None, "bst", "A run of evolve_nets has no metric 'bst'. Did you mean 'best'?"),
         (["eval"], None, "tick", "An evaluation has no estimate of 'tick'. Did you mean 'ticks'?"),
+        (["sweep"], None, "tick", "The sweep has no metric 'tick'. Did you mean 'ticks'?"),
+        (["compare"], "estimates", "ticks",
+         "Estimates of compare are of its metric 'return', not of 'ticks'."),
         (["sweep"], "profile", "tick", "The sweep has no metric 'tick'. Did you mean 'ticks'?"),
         ([], None, None, "There is no run to draw."),
     ],

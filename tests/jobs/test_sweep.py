@@ -140,6 +140,16 @@ def test_evolution_of_nets_is_swept_with_one_row_per_run():
         ({"vary": {"max_ticks": (0,)}}, "Probe.max_ticks must be at least 1, not 0."),
         ({"settings": {"seed": 1}}, "A sweep has seeds; leave out the seed of its job."),
         ({"metric": "tick"}, "There is no metric 'tick'. Did you mean 'ticks'? Known: "),
+        (
+            {"metric": "ticks,return"},
+            "A sweep has one metric, not 'ticks,return'. Its table has all of them, and `kinfolk plot` "
+            "draws any: --metric NAME.",
+        ),
+        (
+            {"settings": {"replays": 1}},
+            "A sweep records no replays. `kinfolk eval` with the same settings and --seed plays the "
+            "same episodes: record them there.",
+        ),
         ({"job": "evl"}, "No job that can be swept is named 'evl'. Did you mean 'eval'? Known: "),
         (
             {"job": "evolve-nets", "settings": {}, "vary": {}, "metric": "fitness"},

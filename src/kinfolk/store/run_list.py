@@ -57,7 +57,7 @@ def list_run_folders(root: Path) -> list[Path]:
     Raises:
         StoreError: The folder cannot be read.
     """
-    return [root / found.entry.name for found in scan_run_folders(root)]
+    return [root / seen.entry.name for seen in scan_run_folders(root)]
 
 
 class FoundRun(NamedTuple):

@@ -78,18 +78,18 @@ def _has_words(words: Sequence[str] | None, *texts: str) -> bool:
     return all(word.lower() in whole for word in words or ())
 
 
-def _check_any_found(found: Sequence[object], what: str, words: Sequence[str] | None) -> None:
+def _check_any_found(entries: Sequence[object], what: str, words: Sequence[str] | None) -> None:
     """Check that a list that was filtered by words is not empty.
 
     Args:
-        found: What is left.
+        entries: What is left.
         what: What is listed, in the singular.
         words: The words by which it was filtered.
 
     Raises:
         UsageError: Nothing is left.
     """
-    if not found and words:
+    if not entries and words:
         raise UsageError(f"No {what} has '{' '.join(words)}' in its name or meaning.")
 
 

@@ -132,7 +132,10 @@ def _record_again(run: Path, episode: int) -> str:
     stored = open_run(run)
     if stored.config["job"] != "evaluate":
         other = f"{run} is a run of {stored.config['job']}"
-        raise UsageError(f"{other}; episodes are recorded again for `kinfolk eval`.")
+        raise UsageError(
+            f"{other}; only episodes of `kinfolk eval` can be recorded again. With the same "
+            f"settings and seed it plays the same episodes; --replay 1 records the first."
+        )
     settings = validate_settings(Evaluate, stored.config["settings"])
     if episode >= settings.episodes:
         raise UsageError(f"{run} has the episodes 0 to {settings.episodes - 1}, not {episode}.")

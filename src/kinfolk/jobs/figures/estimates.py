@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -21,7 +21,16 @@ from kinfolk.jobs.figures.sources import (
     read_estimate,
     require_one,
 )
+from kinfolk.jobs.sweeps.job import estimate_settings
 from kinfolk.store.run_job import flatten_metrics
+
+# Jobs whose estimates are of one thing, and what that is.
+_FIXED_METRIC = {
+    "compare": "its metric '{metric}'",
+    "round_robin": "the share of games won",
+    "evolve_roles": "its score '{metric}'",
+    "exploit": "the lead of a best response",
+}
 
 
 def draw_run_estimates(sources: Sequence[FigureSource], metric: str | None) -> Any:
@@ -29,6 +38,9 @@ def draw_run_estimates(sources: Sequence[FigureSource], metric: str | None) -> A
     if sources[0].job == "sweep":
         done = require_one(sources).last()
         over = f"{len(done['seeds'])} seeds" if done["over"] == "seeds" else done["over"]
+        if metric not in (None, done["metric"]):
+            estimates = estimate_settings(_group_column(done, str(metric)))
+            return draw_estimates(done["settings"], estimates, str(metric), over)
         estimates = [read_estimate(e) for e in done["estimates"]]
         if done["best"] is not None:
             return draw_search(
@@ -48,6 +60,34 @@ def draw_run_estimates(sources: Sequence[FigureSource], metric: str | None) -> A
     unit = "episodes" if sources[0].job in ("evaluate", "compare") else "games"
     n = f"{min(counts)} " if len(counts) == 1 else ""
     return draw_named_estimates(groups, name, f"{n}{unit}")
+
+
+def _group_column(done: Mapping[str, Any], column: str) -> list[list[list[float]]]:
+    """Return the values of a column of a sweep's table, by setting and seed.
+
+    Raises:
+        UsageError: The table has no such column of numbers.
+    """
+    table, varied = done["table"], list(done["settings"][0])
+    index = {*varied, "seed", "episode"}
+    known = [
+        name for name, values in table.items()
+        if name not in index and not any(isinstance(v, str) for v in values)
+    ]  # fmt: skip
+    if column not in known:
+        raise UsageError(f"The sweep has no metric '{column}'.{format_suggestion(column, known)}")
+    rows = list(zip(*(table[name] for name in [*varied, "seed", column]), strict=True))
+    return [
+        [
+            [
+                row[-1]
+                for row in rows
+                if row[:-1] == (*values.values(), seed) and row[-1] is not None
+            ]
+            for seed in done["seeds"]
+        ]
+        for values in done["settings"]
+    ]
 
 
 def _draw_study(source: FigureSource, metric: str | None) -> Any:
@@ -89,6 +129,9 @@ def _list_named(source: FigureSource, metric: str | None) -> tuple[str, dict[str
         UsageError: The run has no such metric.
     """
     last = source.last()
+    if metric is not None and source.job in _FIXED_METRIC and metric != last.get("metric"):
+        shown = _FIXED_METRIC[source.job].format(metric=last.get("metric"))
+        raise UsageError(f"Estimates of {source.job} are of {shown}, not of '{metric}'.")
     if source.job == "compare":
         labels = name_policies(last["policies"])
         return last["metric"], dict(zip(labels, map(read_estimate, last["means"]), strict=True))
@@ -135,23 +178,16 @@ def draw_run_profiles(sources: Sequence[FigureSource], metric: str | None) -> An
     source = require_one(sources)
     if job == "sweep":
         done = source.last()
-        column, table = metric or done["metric"], done["table"]
-        if column not in table:
-            raise UsageError(
-                f"The sweep has no metric '{column}'.{format_suggestion(column, table)}"
-            )
-        by_seed: dict[str, dict[int, list[float]]] = {}
-        for row, value in enumerate(table[column]):
-            label = ", ".join(f"{key} = {table[key][row]}" for key in done["vary"])
-            if value is not None:
-                seed = table["seed"][row]
-                by_seed.setdefault(label, {}).setdefault(seed, []).append(float(value))
+        column = metric or done["metric"]
+        labels = [", ".join(f"{k} = {v}" for k, v in values.items()) for values in done["settings"]]
+        by_setting = dict(zip(labels, _group_column(done, column), strict=True))
         if len(done["seeds"]) == 1:
-            episodes = {label: next(iter(seeds.values())) for label, seeds in by_seed.items()}
+            episodes = {label: by_seed[0] for label, by_seed in by_setting.items()}
             return draw_profiles(episodes, column, "episodes")
         # One value per seed, which are what was drawn independently.
         means = {
-            label: [float(np.mean(v)) for v in seeds.values()] for label, seeds in by_seed.items()
+            label: [float(np.mean(v)) for v in by_seed if v]
+            for label, by_seed in by_setting.items()
         }
         return draw_profiles(means, column, "seeds")
     if job == "compare":

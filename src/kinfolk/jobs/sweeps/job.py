@@ -197,9 +197,20 @@ def _group_values(sweep: Sweep, results: Sequence[PointResult]) -> list[list[lis
 
 
 def _estimate_all(sweep: Sweep, results: Sequence[PointResult]) -> list[Estimate | None]:
-    """Return the mean of the metric at each setting: over seeds, or over episodes of one seed."""
+    """Return the mean of the metric at each setting."""
+    return estimate_settings(_group_values(sweep, results))
+
+
+def estimate_settings(
+    values: Sequence[Sequence[Sequence[float | bool]]],
+) -> list[Estimate | None]:
+    """Return the mean at each setting: over seeds, or over episodes if there is one seed.
+
+    Args:
+        values: Of each setting, by seed, those of all episodes.
+    """
     estimates: list[Estimate | None] = []
-    for by_seed in _group_values(sweep, results):
+    for by_seed in values:
         if len(by_seed) == 1:  # booleans stay what they are: a proportion of episodes
             estimates.append(estimate_finite(np.array(by_seed[0])))
         else:  # as `kf.stats.seed_interval`, whose warnings are notes of a sweep

@@ -118,6 +118,16 @@ def check_sweep(sweep: Sweep) -> list[SweepPoint]:
     Raises:
         UsageError: A setting or the metric is wrong.
     """
+    require(
+        not sweep.settings.get("replays"),
+        "A sweep records no replays. `kinfolk eval` with the same settings and --seed plays the same "
+        "episodes: record them there.",
+    )
+    require(
+        "," not in str(sweep.metric),
+        f"A sweep has one metric, not '{sweep.metric}'. Its table has all of them, and `kinfolk plot` "
+        f"draws any: --metric NAME.",
+    )
     points = build_points(sweep, _list_corners(sweep) if sweep.search else list_combinations(sweep))
     for point in points[:: len(sweep.seeds)] if sweep.metric is not None else ():
         check_job_metric(sweep.job, str(sweep.metric), point.settings)
