@@ -9,8 +9,9 @@ from typing import Any
 from kinfolk.cli.output import command, hint, print_table
 from kinfolk.evaluation.formatting import format_estimate_with
 
-_MAX_COLUMNS = 12  # champions whose payoffs are printed, the last ones
+_MAX_COLUMNS = 9  # champions whose payoffs are printed, the last ones
 _MAX_CYCLES = 3
+_THOUSAND = 1_000
 _TARGETS = {"mixture": "Nash mixture of all champions", "latest": "last champions alone"}
 
 
@@ -26,18 +27,21 @@ def print_coevolution(events: Sequence[Mapping[str, Any]]) -> None:
         return
     names = hall["champions"]
     shown = range(max(0, len(names) - _MAX_COLUMNS), len(names))
+    in_thousands = max(abs(lead) for row in hall["payoffs"] for lead in row) >= _THOUSAND
+    scale, digits = (_THOUSAND, 1) if in_thousands else (1, 0)
     rows = [
         (
             names[i],
             f"{100 * hall['nash'][i]:.0f} %",
             f"{100 * hall['alpha_rank'][i]:.0f} %",
-            *("" if i == j else f"{hall['payoffs'][i][j]:+,.0f}" for j in shown),
+            *("" if i == j else f"{hall['payoffs'][i][j] / scale:+,.{digits}f}" for j in shown),
         )
         for i in shown
     ]
-    title = f"Mean lead of champions (population-generation) over each other, {hall['games']} games each"
+    unit = ", in thousands" if in_thousands else ""
+    title = f"Mean lead of champions (population-generation) over each other{unit}, {hall['games']} games each"
     print()
-    print_table(title, ("champion", "Nash", "alpha-rank", *(names[j] for j in shown)), rows)
+    print_table(title, ("champion", "Nash", "alpha", *(names[j] for j in shown)), rows)
     _print_cycles(hall)
     games = f"{outcome['best_response_games']:,} games"
     print(f"\nLead of a fresh best response, evolved from the seeded roles with {games}:")
