@@ -79,7 +79,10 @@ def test_policies_and_worlds_of_a_cell_play_and_their_failures_show_the_cells_li
     assert "act_async raised IndexError: list index out of range\n    Cell In[2]:4 in step" in text
     assert "SettingsError: The policy object:local/PatientTeam-" in text
     assert len(shown(notebook, "image/png")) == 1
-    assert any("TorchPrey-4 is better than kin://random: by " in page for page in shown(notebook))
+    assert any(
+        "TorchPrey-4 has a higher mean_lifetime_prey than kin://random: by " in page
+        for page in shown(notebook)
+    )
 
 
 @pytest.mark.more

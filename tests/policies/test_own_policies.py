@@ -98,3 +98,20 @@ def test_a_failure_in_a_cell_shows_the_cell_and_its_line(monkeypatch):
         interactive.InteractiveShell.clear_instance()
     assert summary.location == "Cell In[1]:3 in fail"
     assert "Cell In[1]:3 in fail: return x / 0" in summary.traceback
+
+
+class NoPolicy:
+    """An object with none of a policy's methods, as a bare torch module is."""
+
+    def __init__(self, spec):
+        self.spec = spec
+
+
+def test_an_object_that_is_no_policy_is_refused_with_what_to_do():
+    with pytest.raises(SettingsError) as refused:
+        kf.evaluate("probe", slots={"all": NoPolicy}, episodes=1)
+    assert str(refused.value).endswith(
+        ":NoPolicy is no policy: it has no method act_async and no act_wait and no close. Derive it from "
+        "kinfolk.DictPolicy or kinfolk.BatchDictPolicy; a torch module becomes a policy as an attribute of "
+        "such a class, or by kin://net?module=."
+    )

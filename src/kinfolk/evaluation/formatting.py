@@ -128,6 +128,10 @@ def describe_time_left(done: int, total: int, seconds: float) -> str:
     return f"about {format_duration(seconds * (total - done) / done)} left"
 
 
+# Metrics of which more is better.
+_REWARDS = ("return", "return_per_life", "reward_per_tick", "win_rate")
+
+
 def describe_comparison(event: Mapping[str, Any]) -> Iterator[str]:
     """Yield one sentence for every pair of policies of a comparison.
 
@@ -146,7 +150,10 @@ def describe_comparison(event: Mapping[str, Any]) -> Iterator[str]:
         else:
             winner, loser = (a, b) if better == "first" else (b, a)
             advantage = difference if better == "first" else _negate(difference)
-            yield f"{winner} is better than {loser}: by {format_estimate(advantage)}, {evidence}."
+            is_better = "is better than"
+            if event.get("metric", "return") not in _REWARDS:  # more of it need not be better
+                is_better = f"has a higher {event['metric']} than"
+            yield f"{winner} {is_better} {loser}: by {format_estimate(advantage)}, {evidence}."
 
 
 def _negate(difference: EstimateValues) -> EstimateValues:

@@ -6,11 +6,13 @@ import json
 import os
 import random
 import select
+import signal
 import socket
 import subprocess
 import sys
 import time
 from contextlib import suppress
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from kinfolk.core.errors import EngineError
@@ -148,7 +150,7 @@ class ForkServerClient:
             try:
                 process.wait(_EXIT_TIMEOUT)
             except subprocess.TimeoutExpired:
-                process.kill()
+                _kill_with_children(process.pid)
                 process.wait()
         self._clear_state()
 
@@ -164,7 +166,10 @@ class ForkServerClient:
         host_fd = _open_process(os.getpid())
         fds = [fd for fd in (server_socket.fileno(), info_write_fd, host_fd) if fd >= 0]
         try:
-            self._process = self._spawn(server_socket.fileno(), host_fd, info_write_fd, fds)
+            # With a reader of its own, bubblewrap outlives a host that is killed before it has
+            # written. It would end by SIGPIPE, and leave a child that waits for it for ever.
+            passed = [*fds, info_fd]
+            self._process = self._spawn(server_socket.fileno(), host_fd, info_write_fd, passed)
         except OSError as error:
             host_socket.close()
             os.close(info_fd)
@@ -283,3 +288,12 @@ def _open_process(pid: int) -> int:
         return os.pidfd_open(pid)
     except (AttributeError, OSError):  # before Linux 5.3
         return -1
+
+
+def _kill_with_children(pid: int) -> None:
+    """Kill a process and the children that it has, such as a sandbox that waits to be set up."""
+    os.kill(pid, signal.SIGSTOP)  # so that it has no further ones
+    with suppress(OSError):  # kernels without this list
+        for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split():
+            os.kill(int(child), signal.SIGKILL)
+    os.kill(pid, signal.SIGKILL)

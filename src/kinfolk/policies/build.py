@@ -98,6 +98,7 @@ def build_policy(resolved: ResolvedPolicy, spec: WorldSpec, batch_invariant: boo
             policy.require_batch_invariant()
         if hasattr(policy, "initialize_to_environment"):
             policy.initialize_to_environment(spec)
+        _require_policy(policy, resolved.class_path)
     except errors.KinfolkError:
         raise
     except Exception as error:
@@ -107,6 +108,21 @@ def build_policy(resolved: ResolvedPolicy, spec: WorldSpec, batch_invariant: boo
     _built[id(policy)] = resolved
     finalize(policy, _built.pop, id(policy), None)
     return cast("Policy", policy)
+
+
+def _require_policy(policy: Any, class_path: str) -> None:
+    """Check that an object has the methods of a policy.
+
+    Raises:
+        SettingsError: It has not, such as a torch module.
+    """
+    missing = [name for name in ("act_async", "act_wait", "close") if not hasattr(policy, name)]
+    base = "kinfolk.DictPolicy or kinfolk.BatchDictPolicy"
+    require(
+        not missing,
+        f"{class_path} is no policy: it has no method {' and no '.join(missing)}. Derive it from {base}; "
+        f"a torch module becomes a policy as an attribute of such a class, or by kin://net?module=.",
+    )
 
 
 _built: dict[int, ResolvedPolicy] = {}  # by the policy's id, as long as it is alive

@@ -83,7 +83,7 @@ def test_teams_play_from_both_sides_and_the_matrix_has_no_diagonal():
     assert [len(row) for row in last.payoffs[0].cells] == [3, 3, 3]
     assert [last.payoffs[0].cells[i][i] for i in range(3)] == [None] * 3
     assert last.episodes == [8, 8, 8], "two pairings of two games on two sides"
-    assert sorted(row.rank for row in last.standings) == [1, 2, 3]
+    assert [row.rank for row in last.standings] == [1, 1, 1], "in so short games nobody scores"
     files = {item.path: item.data for item in items if isinstance(item, FileChunk)}
     document = json.loads(files["tournament.json"])
     assert (document["schema"], len(document["games"])) == ("kinfolk.tournament", 6)

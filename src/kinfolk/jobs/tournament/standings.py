@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
+from math import fsum
 from typing import ClassVar, NamedTuple
 
 import numpy as np
@@ -91,6 +92,31 @@ def rate_sides(
     return rate_games(n_players, rankings)
 
 
+def share_ranks(
+    ranked: Sequence[int], outcomes: Mapping[int, Hashable], failed: Sequence[int]
+) -> list[tuple[int, int]]:
+    """Return rank and player, the best first; players of equal outcomes share a rank.
+
+    Their ratings differ by the order of games alone. One that failed in more games comes after them.
+
+    >>> share_ranks([3, 1, 0, 2], {0: "lost", 1: "lost", 2: "lost", 3: "won"}, [0, 9, 0, 0])
+    [(1, 3), (2, 0), (2, 2), (4, 1)]
+
+    Args:
+        ranked: Players, the best first.
+        outcomes: What each player achieved.
+        failed: Games in which each player failed.
+    """
+    places: dict[Hashable, int] = {}
+    for player in ranked:
+        places.setdefault(outcomes[player], len(places))
+    order = sorted(ranked, key=lambda player: (places[outcomes[player]], failed[player]))
+    first: dict[tuple[Hashable, int], int] = {}
+    for rank, player in enumerate(order, 1):
+        first.setdefault((outcomes[player], failed[player]), rank)
+    return [(first[outcomes[player], failed[player]], player) for player in order]
+
+
 def summarize_tournament(
     settings: Tournament,
     players: Sequence[Player],
@@ -128,7 +154,8 @@ def summarize_tournament(
     standings = []
     for pool in pools[:1] if sides.are_interchangeable else pools:
         ranked = sorted(pool, key=lambda p: (-(points[p] or 0.0) * swiss, -ratings[p].ordinal))
-        for rank, p in enumerate(ranked, 1):
+        outcomes = {p: (ratings[p].win_rate, fsum(scores[p]), len(scores[p])) for p in pool}
+        for rank, p in share_ranks(ranked, outcomes, failed):
             rating = ratings[p]
             standings.append(Standing(
                 rank, players[p].name, players[p].side,
