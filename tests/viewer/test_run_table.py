@@ -71,6 +71,21 @@ def test_runs_for_which_there_was_no_time_are_pending(tmp_path, folders, opened)
     assert not any(row["pending"] for row in table.list_rows(seconds=-1.0)), "they are known now"
 
 
+def test_stopped_and_damaged_runs_do_not_keep_others_from_being_read(tmp_path, opened):
+    for i in range(4):
+        folder = store(tmp_path, f"run-{i}", i, done=False)
+        if i % 2:
+            (folder / "settings.json").write_text("{}")
+            os.utime(folder / "settings.json", (i, i))
+    table = RunTable(tmp_path)
+    counts = [sum(row["pending"] for row in table.list_rows(seconds=0.0)) for _ in range(4)]
+    assert counts == [3, 2, 1, 0], "every call reads one that was not read"
+    assert sorted(opened) == ["run-0", "run-1", "run-2", "run-3"]
+    rows = table.list_rows()
+    assert [row["status"] for row in rows] == ["damaged", "stopped", "damaged", "stopped"]
+    assert opened[4:] == ["run-2", "run-0"], "a damaged one is read again only if it changes"
+
+
 def test_a_removed_run_is_forgotten(tmp_path, folders):
     table = RunTable(tmp_path)
     table.list_rows()

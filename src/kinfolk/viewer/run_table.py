@@ -27,6 +27,7 @@ from kinfolk.store.settings_file import SETTINGS_FILE
 
 ROLE_HISTORY_FILE = "role_history.json"
 READ_SECONDS = 0.1  # of one request for reading runs; the others are answered as pending
+_FINAL = ("done", "damaged")  # states of runs that are read again only if they change
 # Of a run that is done, only these change: it is tagged, or an episode is recorded again. A file
 # that is created or replaced changes the time of the folder.
 _KEY_FILES = ("", SETTINGS_FILE, COMPRESSED_EVENTS_FILE, REPLAY_FOLDER, TAGS_FILE)
@@ -55,6 +56,7 @@ class RunTable:
         self._root = root
         self._rows: dict[str, _CachedRow] = {}
         self._lock = threading.Lock()
+        self._spent = 0.0  # seconds of the present call for reading
 
     def list_rows(self, seconds: float = READ_SECONDS) -> list[dict[str, Any]]:
         """Return a row for each run, newest first, as `make_row` makes it.
@@ -64,29 +66,41 @@ class RunTable:
                 `pending` set, with name and date only, and are read by later calls.
         """
         rows: list[dict[str, Any]] = []
+        unfinished: list[tuple[int, os.DirEntry[str]]] = []  # with the index of the row
         with self._lock:
             known, self._rows = self._rows, {}
-            spent = (
-                0.0  # only reading counts: every call reads something, however many runs there are
-            )
+            self._spent = 0.0
             for created, entry in scan_run_folders(self._root):
                 if entry.is_symlink() and not _is_inside(self._root, entry.name):
                     continue
                 cached = known.get(entry.name)
-                if cached is None and spent > seconds:  # its key would not be looked at
+                # Without time to read a run, its key is not even looked at.
+                if cached is None and self._spent > seconds:
                     rows.append(_make_pending_row(created, entry))
                     continue
                 key = _make_key(entry.path)
-                if cached is None or cached.key != key or cached.row["status"] != "done":
-                    if spent > seconds:
+                if cached is None or cached.key != key:
+                    if self._spent > seconds:
                         rows.append(_make_pending_row(created, entry))
                         continue
-                    start = time.monotonic()
-                    cached = _CachedRow(key, make_row(open_listed_run(self._root / entry.name)))
-                    spent += time.monotonic() - start
+                    cached = self._read(entry, key)
+                elif cached.row["status"] not in _FINAL:
+                    unfinished.append((len(rows), entry))
                 self._rows[entry.name] = cached
                 rows.append(cached.row)
+            for index, entry in unfinished:  # last: new runs come first, however many these are
+                if self._spent > seconds:
+                    break
+                self._rows[entry.name] = cached = self._read(entry, _make_key(entry.path))
+                rows[index] = cached.row
         return rows
+
+    def _read(self, entry: os.DirEntry[str], key: FileKey) -> _CachedRow:
+        """Return the row of a run, and count the time: every call of `list_rows` reads something."""
+        start = time.monotonic()
+        cached = _CachedRow(key, make_row(open_listed_run(self._root / entry.name)))
+        self._spent += time.monotonic() - start
+        return cached
 
 
 def make_row(run: Run | DamagedRun) -> dict[str, Any]:
