@@ -61,8 +61,8 @@ def test_engines_are_handed_tasks_and_nothing_else():
         "score_discrimination",
         "play_classic",
     }
-    assert mapped == tasks | {"run_point", "task", "run"}, (
-        "a point of a sweep is a job; training and matches pass on"
+    assert mapped == tasks | {"run_point", "run_study_point", "task", "run"}, (
+        "a point of a sweep or a study is a job; training and matches pass on"
     )
 
 

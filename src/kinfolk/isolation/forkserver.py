@@ -12,11 +12,11 @@ import subprocess
 import sys
 import time
 from contextlib import suppress
-from pathlib import Path
 from typing import Any, NamedTuple
 
 from kinfolk.core.errors import EngineError
 from kinfolk.core.kernel_cache import cache_root
+from kinfolk.isolation.limits import list_children
 from kinfolk.isolation.payload import WorkerPayload, get_import_paths
 from kinfolk.isolation.sandbox import bubblewrap
 from kinfolk.isolation.sandbox.namespaces import write_identity_maps
@@ -293,7 +293,6 @@ def _open_process(pid: int) -> int:
 def _kill_with_children(pid: int) -> None:
     """Kill a process and the children that it has, such as a sandbox that waits to be set up."""
     os.kill(pid, signal.SIGSTOP)  # so that it has no further ones
-    with suppress(OSError):  # kernels without this list
-        for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split():
-            os.kill(int(child), signal.SIGKILL)
+    for child in list_children(pid):
+        os.kill(child, signal.SIGKILL)
     os.kill(pid, signal.SIGKILL)

@@ -257,11 +257,11 @@ def list_process_tree(pid: int) -> list[int]:
     """Return a process and all its descendants; only itself where the system does not tell."""
     members = [pid]
     for member in members:  # grows meanwhile; no recursion, as a policy chooses how deep they nest
-        members += _list_children(member)
+        members += list_children(member)
     return members
 
 
-def _list_children(pid: int) -> Iterator[int]:
+def list_children(pid: int) -> Iterator[int]:
     """Yield the children of a process, of all its threads."""
     for path in Path(f"/proc/{pid}/task").glob("*/children"):
         try:

@@ -73,8 +73,7 @@ class EvolveRoles(WorldSelection):
     )
     restarts: int = setting(
         0,
-        "Times that evolution starts anew; the best teams of all starts evolve together in the last "
-        "third of the generations.",
+        "New starts; in the last third of the generations the best teams of all evolve together.",
         ge=0,
     )
     role_counts: Literal["fixed", "free"] = setting(
