@@ -28,6 +28,8 @@ EXPECTED_BLOCKS = {
     "roles-coevolved": ["Fitness of population 1", "Hall of fame", "Exploitability"],
     "nets": ["Final evaluation", "Fitness", "Held-out evaluations"],
     "train": ["Return of each slot at the end", "return per life", "value loss"],
+    "train-league": ["Win rates by which opponents are drawn", "Members that joined"],
+    "exploit": ["Exploitability"],
     "sweep-eval": ["return over max_ticks", "return at each setting", "Settings"],
     "sweep-train": ["score at each setting", "score", "Settings"],
     "study": ["Verdicts", "Hypotheses", "earned"],
