@@ -98,7 +98,8 @@ MODES = {
 def test_every_mode_killed_at_random_moments_comes_to_the_same_files(tmp_path, mode):
     if mode == "archive":
         pytest.importorskip("ribs")
-    assert compare_killed_with_whole(tmp_path, seed=2, kills=5, **MODES[mode]) >= 1
+    # With this seed the first kill comes after 0.08 s, before any mode is done.
+    assert compare_killed_with_whole(tmp_path, seed=1, kills=5, **MODES[mode]) >= 1
 
 
 @pytest.mark.slow
