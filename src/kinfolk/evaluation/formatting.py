@@ -150,10 +150,10 @@ def describe_comparison(event: Mapping[str, Any]) -> Iterator[str]:
         else:
             winner, loser = (a, b) if better == "first" else (b, a)
             advantage = difference if better == "first" else _negate(difference)
-            is_better = "is better than"
+            relation = "is better than"
             if event.get("metric", "return") not in _REWARDS:  # more of it need not be better
-                is_better = f"has a higher {event['metric']} than"
-            yield f"{winner} {is_better} {loser}: by {format_estimate(advantage)}, {evidence}."
+                relation = f"has a higher {event['metric']} than"
+            yield f"{winner} {relation} {loser}: by {format_estimate(advantage)}, {evidence}."
 
 
 def _negate(difference: EstimateValues) -> EstimateValues:

@@ -294,5 +294,6 @@ def _kill_with_children(pid: int) -> None:
     """Kill a process and the children that it has, such as a sandbox that waits to be set up."""
     os.kill(pid, signal.SIGSTOP)  # so that it has no further ones
     for child in list_children(pid):
-        os.kill(child, signal.SIGKILL)
+        with suppress(ProcessLookupError):  # it has just ended
+            os.kill(child, signal.SIGKILL)
     os.kill(pid, signal.SIGKILL)

@@ -278,7 +278,13 @@ class SavannaWorld(BatchedWorld):
     def restore(
         self, snapshot: Arrays, source: Ints | None = None, keys: Ints | None = None
     ) -> None:
-        """Restore a snapshot: world `i` becomes a copy of the snapshot's world `source[i]`."""
+        """Replace the whole state by that of a snapshot.
+
+        Args:
+            snapshot: As `snapshot` returns it; it may have room for fewer uids.
+            source: World `i` becomes a copy of the snapshot's world `source[i]`; None copies each.
+            keys: New random key of each world; None keeps those of the snapshot.
+        """
         saved = dict(snapshot)
         if "parent" in saved and saved["parent"].ndim == 2:
             capacity = max(saved["parent"].shape[1], self._state.parent.shape[1])
