@@ -3,9 +3,10 @@
     python examples/league_study.py --steps 4000000 --response-steps 1000000 --seeds 3 --out runs/league-study
 
 Predators and prey of the savanna are trained in a league, and by plain self-play (main agents that play each other's
-present selves), with the same rows, nets and settings. Of the league, the Nash mixture is measured; of self-play, the last
-nets. Fresh best responses with one budget tell how exploitable each is, and cross-play with scripts, with chance and
-with the nets of another seed gives the worst case on each side.
+present selves), with the same rows, nets and settings. Of both, the last nets and the Nash mixture of the stored ones are
+measured, since a mixture may be harder to exploit whatever trained it. Fresh best responses with one budget tell how
+exploitable each is, and cross-play with scripts, with chance and with the nets of another seed gives the worst case on
+each side.
 
 The full plan takes at most about an hour of two cores. A training of 4 M rows with the games of its members took 2 processor
 minutes on a shared machine; best responses and cross-play are the more expensive, the longer episodes last. `--quick`
@@ -45,7 +46,12 @@ ARMS = {
 }
 HELD_OUT = {"predators": {"script": "kin://hunter", "chance": "kin://random"},
             "prey": {"script": "kin://grazer", "chance": "kin://random"}}  # fmt: skip
-HEADINGS = ("measure", "self-play", "league", "league - self-play")
+KINDS = ("last", "mixture")  # the last nets, or the Nash mixture of the stored ones
+PAIRS = (("last", "last"), ("mixture", "last"), ("mixture", "mixture"))  # of league and self-play
+COLUMNS = (
+    *(f"{arm}, {kind}" for arm in ("self-play", "league") for kind in KINDS),
+    *(f"league, {first} - self-play, {second}" for first, second in PAIRS),
+)
 
 
 class Plan(NamedTuple):
@@ -80,24 +86,32 @@ def train(plan: Plan, arm: str, seed: int) -> Path:
     return folder
 
 
-def list_policies(folder: Path, arm: str) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return what an arm gave, and weights: the Nash mixture of a league, the last nets of self-play."""
-    if arm == "league":
+def list_policies(folder: Path, kind: str) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return the policies of a training and their weights: its Nash mixture, or the last nets."""
+    if kind == "mixture":
         found = read_targets([folder])
         return found["policies"], found["weights"]
     return {side: {"last": f"run:{folder}/{side}@latest"} for side in SIDES}, {}
 
 
-def measure(plan: Plan, arm: str, seed: int, seeds: int) -> dict[str, float]:
-    """Return exploitability and worst case of one arm with one seed, on each side."""
+def measure(plan: Plan, arm: str, kind: str, seed: int, seeds: int) -> dict[str, float]:
+    """Return exploitability and worst case on each side.
+
+    Args:
+        plan: Sizes of the study.
+        arm: League or self-play.
+        kind: What of it is measured, the last nets or the mixture.
+        seed: Of the training.
+        seeds: Trainings of each arm.
+    """
     folder = plan.out / f"{arm}-{seed}"
-    policies, weights = list_policies(folder, arm)
+    policies, weights = list_policies(folder, kind)
     settings = validate_settings(kf.jobs.Exploit, {
         **WORLD, "policies": policies, "weights": weights, "sides": SIDES, "net": "kin://mlp",
         "steps": plan.response_steps, "episodes": plan.episodes, "ppo": {**PPO, "learning_rate": 1e-3},
         "seed": 1000 + seed,
     })  # fmt: skip
-    run = finish(plan.out / f"exploit-{arm}-{seed}", "exploit", kf.jobs.exploit, settings)
+    run = finish(plan.out / f"exploit-{arm}-{kind}-{seed}", "exploit", kf.jobs.exploit, settings)
     leads = next(e for e in run.events() if e["kind"] == "exploited")["exploitability"]
     values = {f"lead of a best response as {side}": lead[0] for side, lead in leads.items()}
     stranger = (seed + 1) % seeds  # whose nets this training has never met
@@ -120,7 +134,7 @@ def measure(plan: Plan, arm: str, seed: int, seeds: int) -> dict[str, float]:
             "games": plan.episodes, "isolate": "none", "seed": 5_000_000,
         })  # fmt: skip
         played = finish(
-            plan.out / f"worst-{arm}-{seed}-{side}", "crossplay", kf.jobs.crossplay, crossed
+            plan.out / f"worst-{arm}-{kind}-{seed}-{side}", "crossplay", kf.jobs.crossplay, crossed
         )
         last = next(e for e in played.events() if e["kind"] == "crossplay_done")
         table = next(table for table in last["payoffs"] if table[0] == side)
@@ -130,7 +144,7 @@ def measure(plan: Plan, arm: str, seed: int, seeds: int) -> dict[str, float]:
     return values
 
 
-def study(plan: Plan, seeds: int, jobs: int = 2) -> list[tuple[str, str, str, str]]:
+def study(plan: Plan, seeds: int, jobs: int = 2) -> list[tuple[str, ...]]:
     """Train and measure everything, and return a row for each measure.
 
     Args:
@@ -138,18 +152,24 @@ def study(plan: Plan, seeds: int, jobs: int = 2) -> list[tuple[str, str, str, st
         seeds: Trainings of each arm.
         jobs: Runs at once.
     """
-    trials = [(arm, seed) for seed in range(seeds) for arm in ARMS]
+    trainings = [(arm, seed) for seed in range(seeds) for arm in ARMS]
+    trials = [(arm, kind, seed) for arm, seed in trainings for kind in KINDS]
     plan.out.mkdir(parents=True, exist_ok=True)
     with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
-        for trained in [pool.submit(train, plan, *trial) for trial in trials]:
+        for trained in [pool.submit(train, plan, *training) for training in trainings]:
             trained.result()
         waiting = [pool.submit(measure, plan, *trial, seeds) for trial in trials]
         found = dict(zip(trials, [future.result() for future in waiting], strict=True))
     rows = []
     for name in found[trials[0]]:
-        by_arm = {arm: np.array([found[arm, seed][name] for seed in range(seeds)]) for arm in ARMS}
-        columns = (by_arm["self-play"], by_arm["league"], by_arm["league"] - by_arm["self-play"])
-        rows.append((name, *(format_estimate(estimate_mean(values)) for values in columns)))
+        values = {
+            (arm, kind): np.array([found[arm, kind, seed][name] for seed in range(seeds)])
+            for arm in ("self-play", "league")
+            for kind in KINDS
+        }
+        gains = [values["league", first] - values["self-play", second] for first, second in PAIRS]
+        columns = [*values.values(), *gains]
+        rows.append((name, *(format_estimate(estimate_mean(column)) for column in columns)))
     return rows
 
 
@@ -169,8 +189,10 @@ def main() -> None:
         plan = Plan(60_000, 20_000, 2, asked.out)
     rows = study(plan, 2 if asked.quick else asked.seeds, asked.jobs)
     print("Means over seeds with 95 % intervals of Student's t; scores are returns per life.")
-    for row in (HEADINGS, *rows):
-        print(" | ".join(row))
+    for name, *estimates in rows:
+        print(f"\n{name}")
+        for column, estimate in zip(COLUMNS, estimates, strict=True):
+            print(f"  {column:45} {estimate}")
 
 
 if __name__ == "__main__":
