@@ -118,6 +118,24 @@ def find_missing(*modules):
     return next((m for m in modules if importlib.util.find_spec(m) is None), None)
 
 
+def test_a_savanna_beside_mesa_counts_the_steps_of_living_animals():
+    from beside_mesa import TICKS, step_savanna
+
+    lived, seconds = step_savanna(worlds=2, agents=120)
+    assert TICKS < lived < 4 * 120 * TICKS
+    assert seconds > 0
+
+
+@pytest.mark.slow
+def test_mesas_animals_are_counted_alike():
+    pytest.importorskip("mesa", reason="beside_mesa.py needs mesa, which is not installed")
+    from beside_mesa import TICKS, step_mesa
+
+    lived, seconds = step_mesa(agents=120)
+    assert 20 * TICKS < lived < 4 * 120 * TICKS
+    assert seconds > 0
+
+
 @pytest.mark.slow
 @pytest.mark.train
 @pytest.mark.parametrize(
