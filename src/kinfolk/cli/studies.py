@@ -200,16 +200,19 @@ def _note_changed_plan(settings: Any) -> None:
 
 def _run_stages(run: Any, settings: Any, engine: Any) -> None:
     """Do the runs of a study that are not done yet, with progress."""
+    from kinfolk.jobs.studies.conditions import add_up_seconds
     from kinfolk.store.run_job import run_and_store
 
+    seconds = add_up_seconds(settings.plan, settings.quick)
+    percent = [round(100 * first / seconds[-1]) for first in seconds]
     done = sum(event["kind"] == "study_point_done" for event in run.events())
     with (
         interruptible("study", run, engine),
-        progress("Runs", settings.n_runs, done) as tell,
+        progress("Percent of the planned work", 100, percent[done]) as tell,
     ):
         for event in run_and_store(run, partial(jobs.study, settings, engine)):
             if event.kind == "study_point_done":
-                tell(event.step)
+                tell(percent[event.step], f"run {event.step} of {settings.n_runs}")
 
 
 def _print_verdicts(run: Any, last: dict[str, Any]) -> None:

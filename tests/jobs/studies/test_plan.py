@@ -5,6 +5,7 @@ import pytest
 from kinfolk.core.errors import UsageError
 from kinfolk.jobs.studies.checks import check_plan
 from kinfolk.jobs.studies.conditions import (
+    add_up_seconds,
     count_runs,
     estimate_seconds,
     list_conditions,
@@ -117,6 +118,14 @@ def test_conditions_are_all_combinations_of_levels_and_time_follows_from_runs(ti
     assert count_runs(plan, quick=False) == {"play": 48}
     assert estimate_seconds(plan, quick=False, jobs=2) == pytest.approx(10 + 0.2 * 24)
     assert count_runs(plan, quick=True) == {"play": 12}
+
+
+def test_progress_goes_by_planned_seconds_since_stages_take_different_times():
+    plan = check_plan(*read_plan_text("red_queen")[:2])
+    seconds = add_up_seconds(plan, quick=False)
+    assert len(seconds) == 401
+    assert seconds[:3] == [0.0, 55.0, 110.0]
+    assert seconds[20:22] == [1100.0, 1103.0], "a training takes 55 s, a game of the table 3 s"
 
 
 def test_a_policy_of_an_earlier_stage_is_named_by_stage_condition_slot_and_version():

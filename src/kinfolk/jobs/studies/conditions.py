@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from itertools import product
+from itertools import accumulate, product
 from typing import Any, NamedTuple
 
 from kinfolk.core.errors import SettingsError
@@ -96,11 +96,28 @@ def estimate_seconds(plan: StudyPlan, quick: bool, jobs: int = 1) -> float:
         quick: Whether the quick variant is run.
         jobs: Runs at once, on as many cores.
     """
-    total = _START_SECONDS
-    for name, n_runs in count_runs(plan, quick).items():
-        each = plan.quick.seconds.get(name, 0.0) if quick else plan.stages[name].seconds
-        total += each * -(-n_runs // jobs)
-    return total
+    seconds = _find_seconds(plan, quick)
+    runs = count_runs(plan, quick).items()
+    return _START_SECONDS + sum(seconds[name] * -(-n_runs // jobs) for name, n_runs in runs)
+
+
+def add_up_seconds(plan: StudyPlan, quick: bool) -> list[float]:
+    """Return the planned processor seconds of the first run, of the first two, and so on, from 0.
+
+    Stages take times that differ by a hundred times, so that this says better than the number of runs how
+    much is done.
+    """
+    seconds = _find_seconds(plan, quick)
+    runs = count_runs(plan, quick).items()
+    each = [seconds[name] for name, n_runs in runs for _ in range(n_runs)]
+    return list(accumulate(each, initial=0.0))
+
+
+def _find_seconds(plan: StudyPlan, quick: bool) -> dict[str, float]:
+    """Return the planned processor seconds of one run of each stage."""
+    if quick:
+        return {name: plan.quick.seconds.get(name, 0.0) for name in plan.stages}
+    return {name: stage.seconds for name, stage in plan.stages.items()}
 
 
 def parse_reference(text: str) -> PolicyReference | None:
