@@ -1,7 +1,7 @@
 """Put the report of a finished study into the documents: python docs/results/studies/add.py RUN, in the root folder.
 
 The page is the report as the run wrote it, without the plan at its end, which the package holds; its figures
-and its capsule lie beside it.
+lie beside it. Its capsule, of up to 20 MB, stays with the run.
 """
 
 import shutil
@@ -12,7 +12,7 @@ FOLDER = Path(__file__).parent
 
 
 def add_report(run: Path, name: str) -> Path:
-    """Copy the report of a study, its figures and its capsule, and return the page.
+    """Copy the report of a study and its figures, and return the page.
 
     Args:
         run: Folder of the finished study.
@@ -24,8 +24,10 @@ def add_report(run: Path, name: str) -> Path:
         copy = f"{name}-{figure.name.removeprefix('figure-')}"
         shutil.copy(figure, FOLDER / copy)
         body = body.replace(f"({figure.name})", f"({copy})")
-    shutil.copy(run / "capsule.zip", FOLDER / f"{name}.zip")
-    body = body.replace("capsule.zip", f"{name}.zip")
+    body = body.replace(
+        "`capsule.zip` beside this report holds",
+        "`capsule.zip`, which the run writes beside its report and which is not stored here, holds",
+    )
     page = FOLDER / f"{name}.md"
     page.write_text(body.rstrip() + "\n")
     return page
