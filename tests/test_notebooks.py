@@ -80,7 +80,7 @@ def test_policies_and_worlds_of_a_cell_play_and_their_failures_show_the_cells_li
     assert "SettingsError: The policy object:local/PatientTeam-" in text
     assert len(shown(notebook, "image/png")) == 1
     assert any(
-        "TorchPrey-4 has a higher mean_lifetime_prey than kin://random: by " in page
+        "TorchPrey-4 is higher in mean_lifetime_prey than kin://random: by " in page
         for page in shown(notebook)
     )
 

@@ -90,6 +90,18 @@ def test_a_result_can_be_read(result):
     assert max(map(len, lines)) <= 100
 
 
+def test_a_printed_comparison_says_who_is_better_in_the_sentence_of_the_command_line():
+    both = {"grazer": "candidate", "hunter": "candidate"}
+    compared = kf.compare("kin://random", "kin://noop", agent_slot_map=both, episodes=8)
+    assert repr(compared).splitlines() == [
+        "ComparisonResult: mean of return with its 95 % interval",
+        "  kin://random: 438 (376 to 499), n = 8",
+        "  kin://noop: 196 (175 to 218), n = 8",
+        "  kin://random is better than kin://noop: by 241 (163 to 320), p = 0.0078, 8 common episodes.",
+    ]
+    assert repr(compared).splitlines()[3].strip() == compared.verdicts()[0]
+
+
 TEAM = {"slots": {"g": "kin://probe-python", "h": "kin://random"}, "episodes": 3,
         "agent_slot_map": {"grazer": "g", "hunter": "h"}}  # fmt: skip
 

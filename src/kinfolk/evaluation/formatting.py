@@ -152,7 +152,7 @@ def describe_comparison(event: Mapping[str, Any]) -> Iterator[str]:
             advantage = difference if better == "first" else _negate(difference)
             relation = "is better than"
             if event.get("metric", "return") not in _REWARDS:  # more of it need not be better
-                relation = f"has a higher {event['metric']} than"
+                relation = f"is higher in {event['metric']} than"
             yield f"{winner} {relation} {loser}: by {format_estimate(advantage)}, {evidence}."
 
 
