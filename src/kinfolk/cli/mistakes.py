@@ -52,6 +52,8 @@ OPTIONS = {
     "--env": ("--world", "--task"),
     "--environment": ("--world", "--task"),
     "--task": ("--world",),
+    "--agent-slot-map": ("--map",),
+    "--world-settings": ("--set",),
     "--world": ("--task",),
     "-w": ("--world", "--task"),
     "-s": ("--seed",),

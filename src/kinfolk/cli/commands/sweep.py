@@ -274,10 +274,10 @@ def _draw(run: Any, job: str) -> str:
         return f"There is no figure. Draw it later: {command('plot', run.folder)}"
     save_figure(figure, run.folder / FIGURE_FILE)
     more = (
-        ""
-        if job == "eval"
-        else f" Learning curves: {command('plot', run.folder, '--kind', 'curves')}"
+        f" Panels of other metrics: {command('plot', run.folder, '--metric', 'A', '--metric', 'B')}"
     )
+    if job != "eval":
+        more = f" Learning curves: {command('plot', run.folder, '--kind', 'curves')}"
     return f"The figure is {run.folder / FIGURE_FILE}.{more}"
 
 
