@@ -111,7 +111,7 @@ def test_results_name_who_failed_where_when_they_are_printed(own_module):
     assert result.failure_messages[0].startswith(f"Slot 'a', played by {module}.Failing, never")
     met = kf.round_robin("kin://noop", uri, **shared)
     assert repr(met).splitlines()[1:4] == [
-        f"  {uri} never acted: it failed in all of 4 games. The first failure:",
+        f"  {uri} never acted: it failed in all of 4 episodes. The first failure:",
         "    game 0 against kin://noop, tick 0: act_async raised ValueError: boom",
         where,
     ]

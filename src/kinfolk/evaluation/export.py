@@ -64,6 +64,7 @@ _FAILED_SLOT = _object_schema(
         "failures": _COUNT,
         "episodes": {**_COUNT, "description": "in which the policy failed"},
         "never_acted": {**_COUNT, "description": "episodes in which it gave no valid action"},
+        "causes": {"type": "object", "additionalProperties": _COUNT},
         "first": {"oneOf": [_FAILURE, {"type": "null"}]},
     }
 )

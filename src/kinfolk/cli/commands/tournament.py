@@ -29,6 +29,7 @@ from kinfolk.evaluation.formatting import (
     format_number,
     format_sample_size,
 )
+from kinfolk.evaluation.ratings import describe_equal_scores, describe_ranking
 
 PoliciesArgument = Annotated[
     list[str] | None,
@@ -54,6 +55,10 @@ def tournament(context: typer.Context, policies: PoliciesArgument = None) -> Non
         return
     for side in dict.fromkeys(standing[2] for standing in last["standings"]):
         _print_standings(settings.world, side, last["standings"])
+    print(describe_ranking(settings.format))
+    scores = [(name, score) for _, name, _, _, _, score, *_ in last["standings"]]
+    for text in describe_equal_scores(scores):
+        print(text)
     print_matrices(last["payoffs"])
     print_place(run)
 
@@ -88,8 +93,10 @@ class MeetingCommand(NamedTuple):
                 last = read_last_event(run, f"{self.name}_done")
             else:
                 job = partial(self.job, settings, engine)
-                total = JobProgress(self.name, settings).total
-                last = run_with_progress(self.name, run, engine, job, total)
+                progress = JobProgress(self.name, settings)
+                last = run_with_progress(
+                    self.name, run, engine, job, progress.total, progress.label
+                )
             write_page(run)
             print_failures(run, last)
         if call.json:
@@ -202,7 +209,7 @@ def _print_standings(world: str, side: str, standings: Sequence[Sequence[Any]]) 
         for rank, name, of_side, rating, won, score, points, failures, *_ in standings
         if of_side == side
     ]  # fmt: skip
-    estimates = ("rating (95 %)", "won (95 %)", "score (95 %)", "n")
+    estimates = ("rating (95 %)", "won (95 %)", "score (95 %)", "games")
     headings = ("", "policy", *estimates, "points", "failures")
     print_table(f"{world}: leaderboard{f' of {side}' if side else ''}", headings, rows)
 
