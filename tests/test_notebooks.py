@@ -65,7 +65,7 @@ def test_the_capture_margin_changes_cooperation(tmp_path):
     assert lines[0].startswith("team_capture_margin,seed,episode,")
     assert len(lines) == 1 + 5 * 10 * 2
     assert (tmp_path / "margin.pdf").read_bytes().startswith(b"%PDF")
-    assert len(shown(notebook, "image/png")) == 1
+    assert len(shown(notebook, "image/png")) == 2
     assert "p-value: 0.00" in printed(notebook)
 
 

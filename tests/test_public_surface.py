@@ -9,6 +9,7 @@ import pytest
 
 import kinfolk as kf
 from kinfolk.core.errors import SettingsError, UsageError
+from kinfolk.testing.probe.world import ProbeWorld
 
 CORRECT = """
 import kinfolk as kf
@@ -88,6 +89,15 @@ def test_a_result_can_be_read(result):
     assert any(line.startswith("  ticks: ") and line.endswith("(n = 2)") for line in lines)
     assert lines[lines.index("  returns") + 1].startswith("    all: ")
     assert max(map(len, lines)) <= 100
+
+
+def test_the_class_of_a_world_stands_for_its_name():
+    by_class = kf.evaluate(ProbeWorld, episodes=2)
+    assert by_class == kf.evaluate("probe", episodes=2)
+    with pytest.raises(
+        SettingsError, match=r"^Another process cannot import .*Local\. Define it at"
+    ):
+        kf.evaluate(type("Local", (ProbeWorld,), {"__qualname__": "f.<locals>.Local"}), episodes=2)
 
 
 def test_a_printed_comparison_says_who_is_better_in_the_sentence_of_the_command_line():
