@@ -398,6 +398,22 @@ def test_the_progress_of_a_resumed_run_counts_no_failure_twice(capsys, mine):
     assert said.err.splitlines()[-2] == "Episodes: 4 of 4, failures of policies so far: 4"
 
 
+def test_a_group_that_a_map_leaves_out_is_pointed_out_and_out_keeps_the_game(
+    capsys, tmp_path, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)
+    words = ["play", "--set", "max_ticks=4", "--slot", "h=kin://random", "--map", "hunter=h"]
+    code, said = run(capsys, *words, "--out", "mine")
+    assert code == 0
+    assert said.err == "Slot 'h' plays grazer too: no --map grazer=SLOT was given.\n"
+    assert said.out.endswith("Watch it again: kinfolk view mine\n")
+    assert open_run(Path("mine")).config["job"] == "play"
+    code, said = run(capsys, "plot", "mine")
+    assert said.err.startswith("A run of play has no figure; runs of these jobs have: evaluate, ")
+    code, said = run(capsys, "export", "gif", "mina")
+    assert (code, said.err) == (2, "There is no run mina. Did you mean 'mine'? Known: mine.\n")
+
+
 def test_failures_are_counted_by_their_causes():
     first = {
         "episode": 0,

@@ -55,6 +55,11 @@ MISTAKES = [
     ("train --lr 0.1", "kinfolk train has no option --lr.",
      "kinfolk train --ppo.learning-rate 0.1"),
     ("train --gamma 0.9", "kinfolk train has no option --gamma.", "kinfolk train --ppo.gamma 0.9"),
+    ("export csv runs/mine", "There is no command 'kinfolk export csv'.",
+     "kinfolk export metrics runs/mine"),
+    ("sweep eval --vary growth 0.1,0.2 --seeds 2", "kinfolk sweep eval takes no argument '0.1,0.2'.",
+     "kinfolk sweep eval --vary growth=0.1,0.2 --seeds 2"),
+    ("eval --set cells 9", "kinfolk eval takes no argument '9'.", "kinfolk eval --set cells=9"),
     ("sweep --vary growth=0.1,0.2", "kinfolk sweep needs a command behind it: eval or train or evolve.",
      "kinfolk sweep eval --vary growth=0.1,0.2, or kinfolk sweep train --vary growth=0.1,0.2"),
 ]  # fmt: skip

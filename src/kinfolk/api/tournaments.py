@@ -14,8 +14,7 @@ from kinfolk.core.errors import UsageError
 from kinfolk.core.events import Job
 from kinfolk.core.settings import Settings, merge_settings, validate_settings
 from kinfolk.evaluation.export import ColumnTable
-from kinfolk.evaluation.formatting import format_estimate
-from kinfolk.evaluation.ratings import describe_equal_scores
+from kinfolk.evaluation.formatting import describe_equal_scores, format_estimate
 from kinfolk.evaluation.statistics import Estimate
 from kinfolk.jobs.crossplay import CrossPlay, CrossPlayDone
 from kinfolk.jobs.crossplay import crossplay as crossplay_job

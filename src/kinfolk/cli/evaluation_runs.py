@@ -11,7 +11,7 @@ import typer
 
 from kinfolk.cli import output
 from kinfolk.cli.compile import compile_kernels
-from kinfolk.cli.flags import warn_of_idle_slots
+from kinfolk.cli.flags import warn_of_idle_slots, warn_of_unmapped_groups
 from kinfolk.cli.run_lifecycle import JobCall, interruptible
 from kinfolk.core.errors import DamagedRunError, UsageError
 
@@ -40,6 +40,7 @@ def check_policies(settings: Any) -> None:
     build_policies(settings)
     spec = settings.world_ref.spec
     warn_of_idle_slots(settings.slot_ids, settings.build_assignment(spec))
+    warn_of_unmapped_groups(settings, spec)
 
 
 def build_policies(settings: Any) -> None:

@@ -76,32 +76,3 @@ def _make_rating(skill: Any, win_shares: list[float]) -> Rating:
         share = estimate_proportion(np.array(win_shares))
     strength = float(skill.mu), float(skill.sigma), float(skill.ordinal())
     return Rating(*strength, share.n, share.mean, share.low, share.high)
-
-
-def describe_ranking(form: str) -> str:
-    """Describe how the policies of a tournament are ranked, in two sentences.
-
-    Args:
-        form: `swiss`, or another format.
-    """
-    by = "points, then by the lower end" if form == "swiss" else "the lower end"
-    return (
-        f"Ranked by {by} of the rating's belief (mu - 3 sigma). Equal scores and shares won share a rank; among "
-        f"them, a policy that failed in more episodes comes later."
-    )
-
-
-def describe_equal_scores(scores: Iterable[tuple[str, Sequence[float | None] | None]]) -> list[str]:
-    """Describe whose intervals have no width, because all their games had the same score.
-
-    >>> describe_equal_scores([("a", (0.0, 0.0, 0.0, 6)), ("b", (1.0, 0.5, 1.5, 6)), ("c", None)])
-    ['All games of a had the same score: an interval without width says nothing about other games.']
-
-    Args:
-        scores: Name and mean score of each policy, as in an event.
-    """
-    alike = [
-        name for name, score in scores if score and score[1] is not None and score[1] == score[2]
-    ]
-    reason = "an interval without width says nothing about other games"
-    return [f"All games of {', '.join(alike)} had the same score: {reason}."] if alike else []

@@ -16,8 +16,12 @@ from typing import Any
 
 from kinfolk.core.errors import UsageError
 from kinfolk.evaluation.failures import describe_run_failures
-from kinfolk.evaluation.formatting import format_interval, format_number
-from kinfolk.evaluation.ratings import describe_equal_scores, describe_ranking
+from kinfolk.evaluation.formatting import (
+    describe_equal_scores,
+    describe_ranking,
+    format_interval,
+    format_number,
+)
 from kinfolk.replay.reader import REPLAY_FOLDER, REPLAY_SUFFIX, Replay
 from kinfolk.store.files import read_bytes
 from kinfolk.store.run import open_run

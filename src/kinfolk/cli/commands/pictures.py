@@ -139,7 +139,15 @@ def _list_replays(
         replay: Name of its replay; None for the first one.
         compare: Run folder of a replay to show beside it, or None.
         compare_replay: Name of the replay to show beside it; without `compare`, one of `run`.
+
+    Raises:
+        UsageError: There is no such run.
     """
+    from kinfolk.store.run import open_run
+
+    for folder in (run, compare):
+        if folder is not None:
+            open_run(folder)  # names similar runs if it is none
     if compare is None and compare_replay is None:
         return [(run, replay)]
     return [(run, replay), (compare or run, compare_replay)]

@@ -117,6 +117,10 @@ def parse_vary(words: list[str], flag: str = "--vary") -> dict[str, list[Any]]:
         name, equals, values = word.partition("=")
         if not name or not equals or not values:
             raise UsageError(f"{flag} is written KEY=V1,V2,..., not '{word}'.")
+        if ".." in values:
+            raise UsageError(
+                f"{flag} lists its values, such as {name}=1,2,3; '{values}' is no list."
+            )
         if name in table:
             raise UsageError(f"{flag} gives '{name}' twice.")
         texts = values.split(",")

@@ -25,11 +25,12 @@ from kinfolk.cli.output import print_json, print_table, stdout_for_document
 from kinfolk.cli.run_lifecycle import JobCall
 from kinfolk.evaluation.formatting import (
     describe_counts,
+    describe_equal_scores,
+    describe_ranking,
     format_estimate,
     format_number,
     format_sample_size,
 )
-from kinfolk.evaluation.ratings import describe_equal_scores, describe_ranking
 
 PoliciesArgument = Annotated[
     list[str] | None,

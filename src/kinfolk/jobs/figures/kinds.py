@@ -125,7 +125,10 @@ def draw_runs(
     kinds = [name for name, known in FIGURE_KINDS.items() if jobs[0] in known.jobs]
     if kind is None:
         if not kinds:
-            raise UsageError(f"A run of {jobs[0]} has no figure.")
+            others = ", ".join(name.replace("_", " ") for name in _DEFAULT_KINDS)
+            raise UsageError(
+                f"A run of {jobs[0]} has no figure; runs of these jobs have: {others}."
+            )
         kind = _DEFAULT_KINDS[jobs[0]]
     if kind not in kinds:
         hint = format_suggestion(kind, kinds)
