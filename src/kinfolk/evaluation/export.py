@@ -64,10 +64,11 @@ _FAILED_SLOT = _object_schema(
         "failures": _COUNT,
         "episodes": {**_COUNT, "description": "in which the policy failed"},
         "never_acted": {**_COUNT, "description": "episodes in which it gave no valid action"},
-        "causes": {"type": "object", "additionalProperties": _COUNT},
         "first": {"oneOf": [_FAILURE, {"type": "null"}]},
     }
 )
+# Not required: runs of earlier versions have not counted them.
+_FAILED_SLOT["properties"]["causes"] = {"type": "object", "additionalProperties": _COUNT}
 _SUMMARY = _object_schema(
     {
         "kind": {"const": "evaluated"},

@@ -134,5 +134,5 @@ def draw_runs(
         hint = format_suggestion(kind, kinds)
         raise UsageError(f"A run of {jobs[0]} has no figure '{kind}'.{hint}")
     draw = FIGURE_KINDS[kind].draw
-    metrics: list[Any] = [metric] if isinstance(metric, str) else list(metric or [None])
+    metrics: Sequence[Any] = [metric] if isinstance(metric, str) else metric or (None,)
     return draw_panels([partial(draw, sources, each) for each in metrics])
