@@ -89,6 +89,17 @@ class RoundRobinResult(JobResult, RatingsComputed):
         values = {name: [rating[i] for rating in self.ratings] for i, name in enumerate(names)}
         return {"policy": self.policies, **values}
 
+    def __repr__(self) -> str:
+        lines = ["RoundRobinResult: rating, and share of games won with its 95 % interval"]
+        rated = zip(self.policies, self.ratings, self.failures, strict=True)
+        for policy, rating, failures in sorted(rated, key=lambda row: -row[1].ordinal):
+            won = format_estimate((rating.win_rate, rating.win_rate_low, rating.win_rate_high))
+            failed = f", {failures} failures" if failures else ""
+            lines.append(
+                f"{policy}: {rating.mu:.1f} +- {rating.sigma:.1f}, won {won}, n = {rating.n_games}{failed}"
+            )
+        return "\n  ".join("\n".join([*lines, *self.failure_messages]).splitlines())
+
     def _repr_html_(self) -> str:
         table = self.columns()
         return to_html(list(table), list(zip(*table.values(), strict=True)), "Round robin")
