@@ -13,7 +13,8 @@ from typing import Any
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "src"))  # the reference is that of this tree
 sys.path.insert(0, str(ROOT / "docs" / "reference"))
-from field_docs import describe_fields  # noqa: E402, it lies there
+from api_pages import PAGES, api_page  # noqa: E402, they lie there
+from field_docs import describe_fields  # noqa: E402
 
 project = "kinfolk"
 author = "The kinfolk authors"
@@ -53,7 +54,7 @@ PROJECT_PAGES = ("ARCHITECTURE", "CHANGELOG", "CONTRIBUTING", "CREDITS", "SECURI
 
 
 def read_project_page(app: Any, docname: str, source: list[str]) -> None:
-    """Put the text of a page of the root into its page of the site, with the links of the site.
+    """Put the text of a page of the root, or directives of a reference, into its page of the site.
 
     Args:
         app: The running Sphinx.
@@ -65,6 +66,9 @@ def read_project_page(app: Any, docname: str, source: list[str]) -> None:
         path = ROOT / f"{name.upper()}.md"
         app.env.note_dependency(str(path))
         source[0] = re.sub(r"\]\(docs/", "](/", path.read_text())
+    # In the repository these pages hold the docstrings; here autodoc adds links and an index.
+    if folder == "reference/python" and name in PAGES:
+        source[0] = api_page(name)
     # From a page of docs, and from a page of the root.
     for page in PROJECT_PAGES:
         source[0] = re.sub(rf"\]\((?:\.\./)*{page}\.md", f"](/project/{page.lower()}.md", source[0])

@@ -65,7 +65,7 @@ def test_the_capture_margin_changes_cooperation(tmp_path):
     assert lines[0].startswith("team_capture_margin,seed,episode,")
     assert len(lines) == 1 + 5 * 10 * 2
     assert (tmp_path / "margin.pdf").read_bytes().startswith(b"%PDF")
-    assert len(shown(notebook, "image/png")) == 1
+    assert len(shown(notebook, "image/png")) == 2
     assert "p-value: 0.00" in printed(notebook)
 
 
@@ -80,7 +80,7 @@ def test_policies_and_worlds_of_a_cell_play_and_their_failures_show_the_cells_li
     assert "SettingsError: The policy object:local/PatientTeam-" in text
     assert len(shown(notebook, "image/png")) == 1
     assert any(
-        "TorchPrey-4 has a higher mean_lifetime_prey than kin://random: by " in page
+        "TorchPrey-4 is higher in mean_lifetime_prey than kin://random: by " in page
         for page in shown(notebook)
     )
 

@@ -9,6 +9,7 @@ import pytest
 
 import kinfolk as kf
 from kinfolk.core.errors import SettingsError, UsageError
+from kinfolk.testing.probe.world import ProbeWorld
 
 CORRECT = """
 import kinfolk as kf
@@ -88,6 +89,27 @@ def test_a_result_can_be_read(result):
     assert any(line.startswith("  ticks: ") and line.endswith("(n = 2)") for line in lines)
     assert lines[lines.index("  returns") + 1].startswith("    all: ")
     assert max(map(len, lines)) <= 100
+
+
+def test_the_class_of_a_world_stands_for_its_name():
+    by_class = kf.evaluate(ProbeWorld, episodes=2)
+    assert by_class == kf.evaluate("probe", episodes=2)
+    with pytest.raises(
+        SettingsError, match=r"^Another process cannot import .*Local\. Define it at"
+    ):
+        kf.evaluate(type("Local", (ProbeWorld,), {"__qualname__": "f.<locals>.Local"}), episodes=2)
+
+
+def test_a_printed_comparison_says_who_is_better_in_the_sentence_of_the_command_line():
+    both = {"grazer": "candidate", "hunter": "candidate"}
+    compared = kf.compare("kin://random", "kin://noop", agent_slot_map=both, episodes=8)
+    assert repr(compared).splitlines() == [
+        "ComparisonResult: mean of return with its 95 % interval",
+        "  kin://random: 438 (376 to 499), n = 8",
+        "  kin://noop: 196 (175 to 218), n = 8",
+        "  kin://random is better than kin://noop: by 241 (163 to 320), p = 0.0078, 8 common episodes.",
+    ]
+    assert repr(compared).splitlines()[3].strip() == compared.verdicts()[0]
 
 
 TEAM = {"slots": {"g": "kin://probe-python", "h": "kin://random"}, "episodes": 3,

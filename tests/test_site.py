@@ -112,6 +112,17 @@ def test_the_reference_has_every_public_name_and_each_has_a_docstring():
     assert undocumented == []
 
 
+@pytest.mark.more
+@pytest.mark.train
+def test_the_reference_can_be_read_in_the_repository():
+    text = "".join(path.read_text() for path in (DOCS / "reference" / "python").glob("*.md"))
+    assert "eval-rst" not in text
+    for path, value in reference()[0].items():
+        summary = inspect.getdoc(value).partition("\n\n")[0]
+        assert f"## `{path}`\n" in text
+        assert summary in text.partition(f"## `{path}`\n")[2].partition("\n## ")[0], path
+
+
 @reads_site
 def test_the_built_reference_has_an_entry_with_text_for_every_name(site):
     text = "".join(path.read_text() for path in site.glob("reference/python/*.html"))

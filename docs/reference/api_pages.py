@@ -1,4 +1,4 @@
-"""The reference pages of Python names: a directive of autodoc for every public name."""
+"""The reference pages of Python names in the site: a directive of autodoc for every public name."""
 
 import importlib
 import inspect
@@ -51,7 +51,7 @@ def _directive(path: str, value: Any) -> list[str]:
     if not (inspect.isclass(value) or callable(value)):
         return [f".. autodata:: {path}", "   :no-value:"]
     if not inspect.isclass(value):
-        return [f".. autofunction:: {path}{_short_signature(value)}"]
+        return [f".. autofunction:: {path}{short_signature(value)}"]
     if issubclass(value, Settings):
         return [f".. autoclass:: {path}", "   :no-members:"]
     if value.__module__.startswith("kinfolk.testing"):
@@ -59,7 +59,7 @@ def _directive(path: str, value: Any) -> list[str]:
     return [f".. autoclass:: {path}", "   :members:", f"   :inherited-members: {FOREIGN}"]
 
 
-def _short_signature(function: Any) -> str:
+def short_signature(function: Any) -> str:
     """Return the signature of a function that takes settings without naming every setting."""
     code = getattr(inspect.unwrap(function), "__code__", None)
     if code is None or not code.co_flags & inspect.CO_VARKEYWORDS:
@@ -80,21 +80,3 @@ def _short_signature(function: Any) -> str:
     star = [f"*{rest[0]}"] if has_rest else ["*"] if keyword else []
     words = [*map(show, positional), *star, *map(show, keyword), f"**{rest[-1]}"]
     return f"({', '.join(words)})"
-
-
-def api_index() -> str:
-    """Return the page that lists the pages of Python names."""
-    rows = []
-    for page, entry in PAGES.items():
-        names = ", ".join(f"`{name}`" for _, name, _ in page_names(page))
-        rows.append(f"| [{entry['title']}]({page}.md) | {names} |")
-    table = "\n".join(["| page | names |", "|---|---|", *rows])
-    toctree = "\n".join(["```{toctree}", ":hidden:", "", *PAGES, "```"])
-    return f"# Python\n\nEvery public name, from its docstring.\n\n{table}\n\n{toctree}\n"
-
-
-def api_pages() -> dict[str, str]:
-    """Return the pages of Python names by their path in the repository."""
-    folder = "docs/reference/python"
-    pages = {f"{folder}/{page}.md": api_page(page) for page in PAGES}
-    return {f"{folder}/index.md": api_index(), **pages}

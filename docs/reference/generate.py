@@ -22,8 +22,8 @@ from kinfolk.worlds import WORLDS
 from kinfolk.worlds.savanna.per_type import _PerType
 
 sys.path.insert(0, str(Path(__file__).parent))
-from api_pages import api_pages
 from command_page import command_page
+from docstring_pages import docstring_pages
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 TABLE = "| setting | type | default | bounds | meaning |\n|---|---|---|---|---|"
@@ -175,7 +175,7 @@ def generated() -> dict[str, str]:
     return {
         "docs/reference/settings.md": settings_page(),
         "docs/reference/commands.md": command_page(),
-        **api_pages(),
+        **docstring_pages(),
         "src/kinfolk/api/job_arguments.pyi": job_arguments(),
         "src/kinfolk/api/world_arguments.pyi": world_arguments(),
     }

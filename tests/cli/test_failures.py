@@ -2,13 +2,20 @@
 
 import json
 import shlex
+from contextlib import closing
+from pathlib import Path
 
 import jsonschema
 import pytest
 
 import kinfolk as kf
 from kinfolk.cli.app import main
+from kinfolk.core.settings import validate_settings
+from kinfolk.engines.base import LocalEngine
 from kinfolk.evaluation.export import COMPARISON_SCHEMA, RESULT_SCHEMA
+from kinfolk.evaluation.failures import describe_failures, merge_failure_counts
+from kinfolk.store.run import create_run, open_run
+from kinfolk.store.run_job import run_and_store
 
 POLICIES = """
 import numpy as np; from kinfolk.policies.base import MemoryField, NoopPolicy
@@ -142,6 +149,7 @@ def test_the_document_and_python_say_the_same(capsys, mine):
             "failures": 3,
             "episodes": 3,
             "never_acted": 3,
+            "causes": {"raised": 3},
             "first": {
                 "episode": 0,
                 "slot": "all",
@@ -245,10 +253,10 @@ def test_a_round_robin_names_each_policy_that_failed_with_counts_and_its_first_f
     assert code == 1
     lines = said.out.splitlines()
     assert lines[:4] == [
-        f"{broken} never acted: it failed in all of 8 games. The first failure:",
+        f"{broken} never acted: it failed in all of 8 episodes. The first failure:",
         "  game 0 against kin://noop, tick 0: act_async raised ValueError: boom",
         f'    {mine}.py:7 in act_async: raise ValueError("boom")',
-        f"{late} failed in all of 8 games. The first failure:",
+        f"{late} failed in all of 8 episodes. The first failure:",
     ]
     assert said.err.count("failed in every game: the exit code is 1") == 2
     code, said = run(capsys, "compare", "--resume", "tournament", "--json")
@@ -371,3 +379,57 @@ def test_commands_that_are_printed_can_be_pasted(capsys, mine):
     assert code == 0
     told = said.out.splitlines()[-1]
     assert shlex.split(told.removeprefix("Watch it: ")) == ["kinfolk", "view", folder]
+
+
+def test_the_progress_of_a_resumed_run_counts_no_failure_twice(capsys, mine):
+    slots = {"all": f"class:{mine}.Broken"}
+    settings = validate_settings(kf.jobs.Evaluate, {"slots": slots, "episodes": 4, "chunk_size": 2})
+    run_folder = create_run(Path("stopped"), "evaluate", settings.model_dump())
+    stream = run_and_store(
+        run_folder, lambda resume: kf.jobs.evaluate(settings, LocalEngine(), resume)
+    )
+    with closing(stream):  # an episode further than the checkpoint of the first chunk
+        for event in stream:
+            if event.kind == "episode_played" and event.step == 2:
+                break
+    assert sum(e["kind"] == "episode_played" for e in open_run(Path("stopped")).events()) == 3
+    code, said = run(capsys, "eval", "--resume", "stopped", "--engine", "local")
+    assert code == 1
+    assert said.err.splitlines()[-2] == "Episodes: 4 of 4, failures of policies so far: 4"
+
+
+def test_a_group_that_a_map_leaves_out_is_pointed_out_and_out_keeps_the_game(
+    capsys, tmp_path, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)
+    words = ["play", "--set", "max_ticks=4", "--slot", "h=kin://random", "--map", "hunter=h"]
+    code, said = run(capsys, *words, "--out", "mine")
+    assert code == 0
+    assert said.err == "Slot 'h' plays grazer too: no --map grazer=SLOT was given.\n"
+    assert said.out.endswith("Watch it again: kinfolk view mine\n")
+    assert open_run(Path("mine")).config["job"] == "play"
+    code, said = run(capsys, "plot", "mine")
+    assert said.err.startswith("A run of play has no figure; runs of these jobs have: evaluate, ")
+    code, said = run(capsys, "export", "gif", "mina")
+    assert (code, said.err) == (2, "There is no run mina. Did you mean 'mine'? Known: mine.\n")
+
+
+def test_failures_are_counted_by_their_causes():
+    first = {
+        "episode": 0,
+        "slot": "a",
+        "agent": -1,
+        "tick": 3,
+        "cause": "raised",
+        "message": "boom.",
+    }
+    counts = {"failures": 3, "episodes": 2, "never_acted": 0, "causes": {"raised": 1, "timeout": 2}}
+    [message] = describe_failures({"a": {**counts, "first": first}}, 4, {"a": "kin://x"})
+    assert message.splitlines()[0] == (
+        "Slot 'a', played by kin://x, failed in 2 of 4 episodes (3 failures: 1 raised an error, "
+        "2 took too long). The first failure:"
+    )
+    merged = merge_failure_counts(
+        {"a": {**counts, "first": first}}, {"a": {**counts, "first": None}}
+    )
+    assert merged["a"]["causes"] == {"raised": 2, "timeout": 4}

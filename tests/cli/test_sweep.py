@@ -62,6 +62,10 @@ def test_a_stopped_sweep_is_resumed_to_the_same_bytes(capsys, tmp_path, monkeypa
     ("words", "message"),
     [
         (["--vary", "max_ticks"], "--vary is written KEY=V1,V2,..., not 'max_ticks'.\n"),
+        (
+            ["--vary", "meal=1..3"],
+            "--vary lists its values, such as meal=1,2,3; '1..3' is no list.\n",
+        ),
         (["--vary", "meal=1", "--vary", "meal=2"], "--vary gives 'meal' twice.\n"),
         (
             ["--seeds", "ten"],

@@ -6,6 +6,7 @@ import re
 import subprocess
 import sys
 import time
+from html import escape
 
 import pytest
 
@@ -60,8 +61,12 @@ def test_a_folder_of_policies_is_played_and_leaves_tables_and_one_page(here, cap
     words = ["tournament", "subs", "kin://random", *TEAMS, *TRUSTED, "--engine", "local"]
     code, said = run(capsys, *words, "--out", "cup")
     assert code == 0, "a policy that fails is a result, not a failure of the command"
-    assert "crash never acted: it failed in all of 12 games. The first failure:" in said.out
+    assert "crash never acted: it failed in all of 12 episodes. The first failure:" in said.out
     assert "crash.py:10 in act_async: raise ValueError('boom')" in said.out
+    assert re.search(r"^Games: 12 of 12, failures of policies so far: 12$", said.err, re.MULTILINE)
+    rule = "Ranked by the lower end of the rating's belief (mu - 3 sigma). Equal scores and shares won share a rank;"
+    alike = "had the same score: an interval without width says nothing about other games."
+    assert [rule in said.out, alike in said.out] == [True, True]
     assert said.out.endswith("The run lies in cup; open cup/tournament.html in a browser.\n")
     files = {path.name for path in (here / "cup").iterdir()}
     assert {"leaderboard.csv", "payoffs.csv", "games.csv", "tournament.json"} <= files
@@ -70,6 +75,9 @@ def test_a_folder_of_policies_is_played_and_leaves_tables_and_one_page(here, cap
     assert len(list((here / "cup" / "replays").iterdir())) == 6
     page = (here / "cup" / "tournament.html").read_text()
     assert str(here) not in page
+    assert [
+        text in page for text in (escape(rule), alike, "every game played from every side")
+    ] == 3 * [True]
     assert len(re.findall('id="game:', page)) == 6
     code, said = run(capsys, "tournament", "--resume", "cup", "--json")
     document = json.loads(said.out)

@@ -57,3 +57,17 @@ def test_other_packages_register_worlds_by_entry_point(monkeypatch):
     assert list(registry) == ["forage", "pond"]
     assert registry.get_entry("pond").import_path == "ponds.world:Pond"
     assert "pond" in registry
+
+
+def test_a_class_that_is_looked_for_in_a_folder_gets_the_module_in_it(tmp_path, monkeypatch):
+    folder = tmp_path / "wandering_folder"
+    folder.mkdir()
+    for name in ("wanderer.py", "test_wanderer.py", "README.md"):
+        (folder / name).write_text("")
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(UsageError) as refused:
+        import_object("wandering_folder.Wanderer")
+    assert str(refused.value) == (
+        "wandering_folder is a folder, and has no Wanderer itself. Name a module in it: write "
+        "wandering_folder.wanderer.Wanderer, or change into the folder first. Modules in it: wanderer."
+    )

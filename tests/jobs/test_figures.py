@@ -161,6 +161,25 @@ def test_a_sweep_draws_every_column_of_its_table(runs):
     assert np.mean(of_four) in [float(y) for line in figure.axes[0].lines for y in line.get_ydata()]
 
 
+def test_several_metrics_are_panels_of_one_figure(runs, tmp_path):
+    figure = runs["sweep"].plot(metric=["ticks", "return", "deaths"])
+    shown = [axes.get_ylabel().splitlines()[0] for axes in figure.axes]
+    assert shown == ["ticks", "return", "deaths"]
+    assert figure.get_size_inches().tolist() == [4.5, 9.0]
+    alone = runs["sweep"].plot(metric="return").axes[0]
+    assert figure.axes[1].get_ylim() == alone.get_ylim()
+    assert labels(runs["sweep"].plot(metric=["return"])) == labels(
+        runs["sweep"].plot(None, "return")
+    )
+    words = ["plot", str(runs["eval"].folder), "--metric", "ticks", "--metric", "return"]
+    path = tmp_path / "two.svg"
+    with pytest.raises(SystemExit, match="0"):
+        main([*words, "--out", str(path)])
+    assert [text in path.read_text() for text in (">ticks<", ">return<")] == [True, True]
+    with pytest.raises(UsageError, match=r"The sweep has no metric 'tick'. Did"):
+        runs["sweep"].plot(metric=["return", "tick"])
+
+
 def test_a_sweep_of_evolutions_has_learning_curves(runs):
     _, y, lines = labels(runs["sweep-nets"].plot("curves"))
     assert y == "mean fitness\nmean, 95 % interval over 2 seeds"

@@ -293,7 +293,9 @@ def test_a_missing_run_suggests_the_most_similar_name(run):
     )
     with pytest.raises(DamagedRunError) as refused:
         open_run(run.folder.parent)
-    assert str(refused.value) == f"{run.folder.parent} is not a run: it has no settings.json."
+    assert str(refused.value) == (
+        f"{run.folder.parent} is not a run: it has no settings.json. Runs in it: one."
+    )
 
 
 def test_a_folder_that_cannot_be_accessed_raises_an_error(tmp_path):

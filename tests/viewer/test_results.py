@@ -47,7 +47,7 @@ def test_a_finished_comparison_has_intervals_if_its_estimates_do(means, interval
     assert [row[4] for row in results["rows"]] == ["0.5", "1.5"]
     interval = "no interval" if means[0][1] is None else "-7 to 600"
     assert results["verdict"] == [
-        f"b has a higher ticks than a: by 496 ({interval}), p = 0.0100, 2 common episodes."
+        f"b is higher in ticks than a: by 496 ({interval}), p = 0.0100, 2 common episodes."
     ]
 
 

@@ -292,7 +292,8 @@ def test_the_command_prints_its_address_and_ends_on_interrupt(runs):
         (["view", "savanna", "--replay", "x", "--export", "x.html"],
          "The run savanna has no replay 'x'. Known: game-00000."),
         (["view", "savanna", "--episode", "7"], "savanna has the episodes 0 to 0, not 7."),
-        (["view", "--root", "nowhere"], "There is no folder nowhere. Name another with --root."),
+        (["view", "--root", "nowhere"], "There is no folder nowhere, so there are no runs to view. Name another folder with --root, or make a "
+         "run: kinfolk play --world savanna --record"),
     ],
 )  # fmt: skip
 def test_wrong_arguments_are_explained(runs, arguments, message):

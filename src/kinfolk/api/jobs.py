@@ -14,7 +14,11 @@ from kinfolk.api.results import JobResult, run_job, signature_of
 from kinfolk.core.errors import UsageError
 from kinfolk.core.settings import validate_settings
 from kinfolk.evaluation.export import ColumnTable
-from kinfolk.evaluation.formatting import describe_comparison
+from kinfolk.evaluation.formatting import (
+    describe_comparison,
+    format_estimate,
+    format_sample_size,
+)
 from kinfolk.evaluation.ratings import Rating
 from kinfolk.evaluation.statistics import Estimate
 from kinfolk.jobs.compare import Compare, ComparisonDone, compare_policies
@@ -52,11 +56,27 @@ class ComparisonResult(JobResult, ComparisonDone):
         values = {name: [row[i] for row in rows] for i, name in enumerate(Estimate._fields)}
         return {"policy": self.policies, **values}
 
+    def verdicts(self) -> list[str]:
+        """Return a sentence for each pair of policies: which is better, by how much, how surely."""
+        return list(describe_comparison(self.to_dict()))
+
+    def __repr__(self) -> str:
+        lines = [f"ComparisonResult: mean of {self.metric} with its 95 % interval"]
+        for policy, mean, failures in zip(self.policies, self.means, self.failures, strict=True):
+            failed = f", {failures} failures" if failures else ""
+            lines.append(
+                f"{policy}: {format_estimate(mean)}, n = {format_sample_size(mean)}{failed}"
+            )
+        return "\n  ".join("\n".join([*lines, *self._facts()]).splitlines())
+
     def _repr_html_(self) -> str:
         rows = list(zip(self.policies, self.means, self.failures, strict=True))
         table = to_html(("policy", f"{self.metric}, mean (95 %)", "failures"), rows)
-        facts = [*describe_comparison(self.to_dict()), *self.notes, *self.failure_messages]
-        return table + "".join(f"<p>{html.escape(fact)}</p>" for fact in facts)
+        return table + "".join(f"<p>{html.escape(fact)}</p>" for fact in self._facts())
+
+    def _facts(self) -> list[str]:
+        """Return verdicts, notes and failures."""
+        return [*self.verdicts(), *self.notes, *self.failure_messages]
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -68,6 +88,17 @@ class RoundRobinResult(JobResult, RatingsComputed):
         names = Rating._fields
         values = {name: [rating[i] for rating in self.ratings] for i, name in enumerate(names)}
         return {"policy": self.policies, **values}
+
+    def __repr__(self) -> str:
+        lines = ["RoundRobinResult: rating, and share of games won with its 95 % interval"]
+        rated = zip(self.policies, self.ratings, self.failures, strict=True)
+        for policy, rating, failures in sorted(rated, key=lambda row: -row[1].ordinal):
+            won = format_estimate((rating.win_rate, rating.win_rate_low, rating.win_rate_high))
+            failed = f", {failures} failures" if failures else ""
+            lines.append(
+                f"{policy}: {rating.mu:.1f} +- {rating.sigma:.1f}, won {won}, n = {rating.n_games}{failed}"
+            )
+        return "\n  ".join("\n".join([*lines, *self.failure_messages]).splitlines())
 
     def _repr_html_(self) -> str:
         table = self.columns()

@@ -15,10 +15,15 @@ def name_objects(settings: Mapping[str, Any]) -> dict[str, Any]:
     """Return settings of a job with the user's environments and policies replaced by their names.
 
     Args:
-        settings: Fields of the job's settings. `world` may be an environment, and the slots policies.
+        settings: Fields of the job's settings. `world` may be an environment or the class of
+            a world, and the slots policies.
     """
     named = dict(settings)
-    if not isinstance(named.get("world", ""), str):
+    if _is_world_class(named.get("world")):
+        from kinfolk.policies.policy_source import find_class_path
+
+        named["world"] = f"class:{find_class_path(named['world']).replace(':', '.')}"
+    elif not isinstance(named.get("world", ""), str):
         from kinfolk.worlds.gymnasium_task.own_tasks import register_env
 
         named["world"] = register_env(named["world"])
@@ -28,3 +33,8 @@ def name_objects(settings: Mapping[str, Any]) -> dict[str, Any]:
 
             named[field] = name_policies(named[field])
     return named
+
+
+def _is_world_class(source: Any) -> bool:
+    """Return whether a class implements the contract of a world, and is no environment."""
+    return isinstance(source, type) and hasattr(source, "settings_type")

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import inspect
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, fields
 from itertools import chain
@@ -118,14 +118,14 @@ class JobResult(Event):
         """Return what `frame()` and `save()` write, as columns."""
         return list_estimates(super().to_dict())
 
-    def plot(self, kind: str | None = None, metric: str | None = None) -> Any:
+    def plot(self, kind: str | None = None, metric: str | Sequence[str] | None = None) -> Any:
         """Return a matplotlib figure of the result: that of its run, as `StoredRun.plot` draws it.
 
         Without a stored run there are the figures that need nothing but the result.
 
         Args:
             kind: Kind of figure; by default what one would show first.
-            metric: What is drawn; by default that of the job.
+            metric: What is drawn, several as panels below each other; by default that of the job.
 
         Raises:
             UsageError: The job has no such figure or metric, or it needs a stored run (`out`).

@@ -57,13 +57,13 @@ class StoredRun(Run):
         """Policies that the run made, by slot or population, as URIs for `slots`."""
         return {name: f"run:{self.folder}/{name}" for name in list_policies(self.folder)}
 
-    def plot(self, kind: str | None = None, metric: str | None = None) -> Any:
+    def plot(self, kind: str | None = None, metric: str | Sequence[str] | None = None) -> Any:
         """Return a matplotlib figure of the run, as `kinfolk plot` draws it.
 
         Args:
             kind: `estimates`, `curves`, `populations`, `payoffs`, `archive` or `profile`, if the job has
                 it; by default what one would show first.
-            metric: What is drawn; by default that of the job.
+            metric: What is drawn, several as panels below each other; by default that of the job.
 
         Raises:
             UsageError: The job has no such figure or metric.
@@ -126,12 +126,12 @@ class RunList(list[StoredRun]):
         """Return the table of runs as a pandas or polars frame."""
         return make_frame(self.table(), backend)
 
-    def plot(self, kind: str | None = None, metric: str | None = None) -> Any:
+    def plot(self, kind: str | None = None, metric: str | Sequence[str] | None = None) -> Any:
         """Return a figure of all runs; those that differ in their seed only are one line.
 
         Args:
             kind: Kind of figure, as in `StoredRun.plot`.
-            metric: What is drawn; by default that of the job.
+            metric: What is drawn, several as panels below each other; by default that of the job.
         """
         return plot_runs(self, kind, metric)
 
@@ -175,13 +175,13 @@ def runs(
     return RunList(stored_runs[summary.name] for summary in chosen)
 
 
-def plot_runs(runs: Sequence[Run], kind: str | None, metric: str | None) -> Any:
+def plot_runs(runs: Sequence[Run], kind: str | None, metric: str | Sequence[str] | None) -> Any:
     """Return a figure of runs of one job.
 
     Args:
         runs: The runs.
         kind: Kind of figure; None takes what one would show first.
-        metric: What is drawn; None takes that of the job.
+        metric: What is drawn, one or several; None takes that of the job.
     """
     from kinfolk.jobs.figures.kinds import draw_runs
     from kinfolk.jobs.figures.sources import FigureSource

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, Unpack
 
@@ -13,7 +14,7 @@ from kinfolk.core.errors import UsageError
 from kinfolk.core.events import Job
 from kinfolk.core.settings import Settings, merge_settings, validate_settings
 from kinfolk.evaluation.export import ColumnTable
-from kinfolk.evaluation.formatting import format_estimate
+from kinfolk.evaluation.formatting import describe_equal_scores, format_estimate
 from kinfolk.evaluation.statistics import Estimate
 from kinfolk.jobs.crossplay import CrossPlay, CrossPlayDone
 from kinfolk.jobs.crossplay import crossplay as crossplay_job
@@ -76,7 +77,11 @@ class TournamentResult(_MeetingResult, TournamentDone):
             failed = f", {row.failures} failures" if row.failures else ""
             rating = f"{format_estimate(row.rating)}, n = {row.rating.n}"
             lines.append(f"  {row.rank}. {row.name}{side}: {rating}{failed}")
-        return "\n".join([*lines, *_indent(self.failure_messages)])
+        return "\n".join([*lines, *_indent((*self._notes(), *self.failure_messages))])
+
+    def _notes(self) -> list[str]:
+        """Return notes about intervals without width."""
+        return describe_equal_scores([(row.name, row.score) for row in self.standings])
 
     def _repr_html_(self) -> str:
         rows = [
@@ -84,7 +89,8 @@ class TournamentResult(_MeetingResult, TournamentDone):
             for row in self.standings
         ]
         headings = ["", "policy", "side", "rating (95 %)", "won (95 %)", "score (95 %)", "failures"]
-        return to_html(headings, rows, "Leaderboard")
+        notes = "".join(f"<p>{escape(note)}</p>" for note in self._notes())
+        return to_html(headings, rows, "Leaderboard") + notes
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
 from typing import Annotated, Any
 
 import typer
 
 from kinfolk.cli import output
 from kinfolk.cli.compile import compile_kernels
-from kinfolk.cli.flags import warn_of_idle_slots
+from kinfolk.cli.flags import warn_of_idle_slots, warn_of_unmapped_groups
 from kinfolk.cli.run_lifecycle import JobCall, interruptible
 from kinfolk.core.errors import DamagedRunError, UsageError
 
@@ -39,6 +40,7 @@ def check_policies(settings: Any) -> None:
     build_policies(settings)
     spec = settings.world_ref.spec
     warn_of_idle_slots(settings.slot_ids, settings.build_assignment(spec))
+    warn_of_unmapped_groups(settings, spec)
 
 
 def build_policies(settings: Any) -> None:
@@ -149,7 +151,12 @@ def read_last_event(run: Any, kind: str) -> dict[str, Any]:
 
 
 def run_with_progress(
-    command: str, run: Any, engine: Any, job: Callable[[Any], Any], total: int
+    command: str,
+    run: Any,
+    engine: Any,
+    job: Callable[[Any], Any],
+    total: int,
+    unit: str = "Episodes",
 ) -> dict[str, Any]:
     """Run an evaluation, store it and show progress; return its last event.
 
@@ -158,17 +165,25 @@ def run_with_progress(
         run: Run folder to write or to resume.
         engine: Engine that runs the tasks; it is closed at the end.
         job: Takes the snapshot to resume from, or None, and returns the job's items.
-        total: Number of events of played episodes, for the progress bar.
+        total: Number of events of played episodes or games, for the progress bar.
+        unit: What these events are of: "Episodes", or "Games" that are played from every side.
     """
     from kinfolk.core.events import TimingEvent
     from kinfolk.store.run_job import run_and_store
 
-    before = [_count_failures(event) for event in run.events() if _is_played(event)]
-    done, failures = len(before), sum(before)
+    failures: list[int] = []  # of each episode that is done
     warned: set[str] = set()
     last: dict[str, Any] = {}
-    with interruptible(command, run, engine), output.progress("Episodes", total, done) as tell:
-        for event in run_and_store(run, job):
+    with interruptible(command, run, engine), ExitStack() as stack:
+
+        def start(snapshot: Any) -> Any:
+            """Start the job and its progress; events that a resumed run plays again are cut off now."""
+            failures.extend(_count_failures(event) for event in run.events() if _is_played(event))
+            bars.append(stack.enter_context(output.progress(unit, total, len(failures))))
+            return job(snapshot)
+
+        bars: list[Callable[..., None]] = []
+        for event in run_and_store(run, start):
             last = event.to_dict()
             if isinstance(event, TimingEvent):
                 fresh = set(last["warnings"]) - warned
@@ -176,8 +191,9 @@ def run_with_progress(
                 for warning in sorted(fresh):
                     print(warning, file=sys.stderr, flush=True)
             elif _is_played(last):
-                done, failures = done + 1, failures + _count_failures(last)
-                tell(done, f"failures of policies so far: {failures}" if failures else "")
+                failures.append(_count_failures(last))
+                note = f"failures of policies so far: {sum(failures)}" if any(failures) else ""
+                bars[0](len(failures), note)
     return last
 
 

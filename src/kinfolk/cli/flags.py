@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Container, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args, get_origin
@@ -224,6 +224,20 @@ def warn_of_idle_slots(
     for index, name in enumerate(slots):
         if name not in teachers and not (assignment == index).any():
             note(f"Slot '{name}' plays nobody: no --map GROUP={name} was given.")
+
+
+def warn_of_unmapped_groups(settings: Any, spec: Any) -> None:
+    """Print a note about groups that a map leaves out, which the first slot plays too.
+
+    Args:
+        settings: Slots and their map.
+        spec: Spec of the world.
+    """
+    slot_map = settings.slot_map_for(settings.world)
+    for group in spec.groups if isinstance(slot_map, Mapping) else ():
+        if group.name not in slot_map:
+            slot = settings.slot_ids[0]
+            note(f"Slot '{slot}' plays {group.name} too: no --map {group.name}=SLOT was given.")
 
 
 def parse_pairs(option: str, words: Sequence[str]) -> dict[str, str]:

@@ -11,7 +11,7 @@ from typing import Any
 import typer
 
 from kinfolk.cli.examples import EXAMPLES
-from kinfolk.cli.mistakes import DEVICE_OPTIONS, suggest_commands, suggest_options
+from kinfolk.cli.mistakes import DEVICE_OPTIONS, FORMATS, suggest_commands, suggest_options
 from kinfolk.core.errors import UsageError, format_suggestion
 
 _EXTRA = re.compile(r"^Got unexpected extra argument(?:\(s\)|s)? \((.*)\)$")
@@ -20,6 +20,7 @@ _UNKNOWN_OPTION = re.compile(r"^No such option: (\S+)")
 _MISSING = re.compile(
     r"Missing argument|Option '(?P<option>[^']+)' requires|\w+\.policies (needs|is missing)"
 )
+_PAIRED = ("--vary", "--set", "--map", "--slot", "--search", "--side")  # written NAME=VALUE
 _TASK = re.compile(r"[A-Za-z][\w/]*-v\d+$")  # how Gymnasium names its tasks
 _URI = re.compile(r"(kin://|metta://|class:|run:|file:).")
 
@@ -130,6 +131,8 @@ def _explain_group(name: str, commands: dict[str, Any], rest: list[str], message
             line = shlex.join([*name.split(), "FORMAT", *rest])
             return f"{name} takes a format before the run: {line}. Formats: {', '.join(commands)}."
         known = format_suggestion(rest[0], commands)
+        if name == "kinfolk export" and rest[0] in FORMATS:  # `export csv RUN`
+            known = f" Did you mean: {shlex.join([*name.split(), FORMATS[rest[0]], *rest[1:]])}"
         if name == "kinfolk new" and "Did you mean" not in known:  # `new wanderer`
             known = f" Did you mean: {shlex.join([*name.split(), next(iter(commands)), *rest])}"
         return f"There is no command '{name} {rest[0]}'.{known}"
@@ -151,10 +154,13 @@ def _explain_extra(name: str, command: Any, rest: list[str], extras: list[str]) 
     """
     meant = list(rest)
     for extra in extras:
+        i = meant.index(extra) if extra in meant else 0
+        if i > 1 and meant[i - 2] in _PAIRED and "=" not in meant[i - 1]:  # `--vary growth 0.1,0.2`
+            meant[i - 1 : i + 1] = [f"{meant[i - 1]}={extra}"]
+            continue
         flag = suggest_flag(extra, _list_options(command))
         if flag is None or extra not in meant:
             return f"{name} takes no argument '{extra}'. Its options: {name} --help"
-        i = meant.index(extra)
         meant[i : i + 1] = flag
     suggestion = shlex.join([*name.split(), *meant])
     return f"{name} takes no argument '{extras[0]}'. Did you mean: {suggestion}"

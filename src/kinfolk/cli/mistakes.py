@@ -39,6 +39,9 @@ COMMANDS = {
     "video": ("export mp4",),
     "film": ("export mp4",),
 }
+# Format of `kinfolk export` that does not exist -> the one that was meant.
+FORMATS = {"csv": "metrics", "json": "metrics", "parquet": "metrics", "table": "metrics", "onnx": "policy",
+           "video": "mp4", "film": "mp4", "image": "png", "picture": "png", "page": "html"}  # fmt: skip
 # Option that does not exist -> options that may have been meant; the first that the command has counts.
 OPTIONS = {
     "-n": ("--episodes", "--games", "--generations"),
@@ -52,6 +55,8 @@ OPTIONS = {
     "--env": ("--world", "--task"),
     "--environment": ("--world", "--task"),
     "--task": ("--world",),
+    "--agent-slot-map": ("--map",),
+    "--world-settings": ("--set",),
     "--world": ("--task",),
     "-w": ("--world", "--task"),
     "-s": ("--seed",),

@@ -242,6 +242,8 @@ def import_object(path: str) -> Any:
     try:
         return getattr(module, attribute)
     except AttributeError:
+        if getattr(module, "__file__", None) is None and hasattr(module, "__path__"):
+            raise UsageError(_explain_folder(module, attribute)) from None
         hint = format_suggestion(attribute, _list_names(module))
         raise UsageError(f"The module {module_name} has no {attribute}.{hint}") from None
 
@@ -268,6 +270,19 @@ def _import_file(path: str) -> ModuleType:
         del sys.modules[name]
         raise
     return module
+
+
+def _explain_folder(module: Any, attribute: str) -> str:
+    """Return the error message for a name that was looked for in a folder instead of a file in it."""
+    files = sorted({f.name for folder in module.__path__ for f in os.scandir(folder)})
+    modules = [
+        name.removesuffix(".py") for name in files if re.fullmatch(r"(?!test_)\w+\.py", name)
+    ]
+    example = f": write {module.__name__}.{modules[0]}.{attribute}" if modules else ""
+    return (
+        f"{module.__name__} is a folder, and has no {attribute} itself. Name a module in it{example}, or change into the "
+        f"folder first. Modules in it: {', '.join(modules) or 'none'}."
+    )
 
 
 def _list_names(module: Any) -> list[str]:

@@ -67,6 +67,8 @@ _FAILED_SLOT = _object_schema(
         "first": {"oneOf": [_FAILURE, {"type": "null"}]},
     }
 )
+# Not required: runs of earlier versions have not counted them.
+_FAILED_SLOT["properties"]["causes"] = {"type": "object", "additionalProperties": _COUNT}
 _SUMMARY = _object_schema(
     {
         "kind": {"const": "evaluated"},

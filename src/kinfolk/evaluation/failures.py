@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict
 from typing import Any, TypeAlias
@@ -12,12 +13,15 @@ from kinfolk.play.results import EpisodeResult
 from kinfolk.play.sides import slot_names
 
 # Failures of one slot as JSON values: number of `failures`, of `episodes` with a failure or without
-# any valid action, of episodes in which it `never_acted`, and the `first` failure (the fields of
-# `Failure` and `episode`), None if it only returned invalid actions.
+# any valid action, of episodes in which it `never_acted`, of failures by their `causes`, and the
+# `first` failure (the fields of `Failure` and `episode`), None if it only returned invalid actions.
 SlotFailures: TypeAlias = dict[str, Any]
 FailedSlots: TypeAlias = dict[str, SlotFailures]
-_NO_FAILURES: SlotFailures = {"failures": 0, "episodes": 0, "never_acted": 0, "first": None}
+_NO_FAILURES: SlotFailures = {
+    "failures": 0, "episodes": 0, "never_acted": 0, "causes": {}, "first": None
+}  # fmt: skip
 _ALWAYS = " failed in every "
+_CAUSES = {"raised": "raised an error", "timeout": "took too long", "limit": "broke a limit"}
 POLICY_SLOT = (
     "policy"  # under which a round robin or tournament counts a policy's failures on either side
 )
@@ -41,10 +45,17 @@ def count_failures(earlier: Mapping[str, Any], reports: Iterable[EpisodeResult])
             slot_counts["failures"] += failed.count(slot)
             slot_counts["episodes"] += 1
             slot_counts["never_acted"] += slot in report.never_acted
+            causes = Counter(failure.cause for failure in report.failures if failure.slot == slot)
+            slot_counts["causes"] = _add_causes(slot_counts, causes)
             if slot_counts["first"] is None and slot in failed:
                 first = report.failures[failed.index(slot)]
                 slot_counts["first"] = {"episode": report.episode, **asdict(first)}
     return counts
+
+
+def _add_causes(counts: SlotFailures, more: Mapping[str, int]) -> dict[str, int]:
+    """Return the failures by cause, sorted; runs of earlier versions have not counted them."""
+    return dict(sorted((Counter(counts.get("causes", {})) + Counter(more)).items()))
 
 
 def count_policy_failures(
@@ -73,6 +84,7 @@ def merge_failure_counts(earlier: Mapping[str, Any], later: Mapping[str, Any]) -
         slot_counts = counts.setdefault(slot, {**_NO_FAILURES})
         for name in ("failures", "episodes", "never_acted"):
             slot_counts[name] += more[name]
+        slot_counts["causes"] = _add_causes(slot_counts, more.get("causes", {}))
         slot_counts["first"] = slot_counts["first"] or more["first"]
     return counts
 
@@ -89,13 +101,14 @@ def describe_failures(
         counts_by_slot: Counts of `count_failures`.
         n_episodes: Number of episodes that were played.
         uris: Policy of each slot, as it was asked for.
-        unit: What was played: "episode", or "game" of a round robin, whose policies have no slot.
+        unit: What the number of a failure's episode counts: "episode", or "game" of policies that meet,
+            which is an episode for each side if they change sides.
     """
     for slot, counts in counts_by_slot.items():
         uri = uris.get(slot, "")
         subject = f"Slot '{slot}'" + (f", played by {uri}," if uri else "")
         subject = uri if slot == POLICY_SLOT else subject
-        total = f"{n_episodes} {unit}" + ("s" if n_episodes != 1 else "")
+        total = f"{n_episodes} episode" + ("s" if n_episodes != 1 else "")
         if counts["never_acted"] == n_episodes:
             line = f"{subject} never acted: it failed in all of {total}"
         elif counts["episodes"] == n_episodes:
@@ -109,7 +122,10 @@ def describe_failures(
                 f"each below the number of choices of its head."
             )
             continue
+        causes = counts.get("causes", {})
+        listed = ", ".join(f"{n} {_CAUSES.get(cause, cause)}" for cause, n in causes.items())
         more = f" ({n_failures} failures)" if n_failures != counts["episodes"] else ""
+        more = f" ({n_failures} failures: {listed})" if len(causes) > 1 else more
         yield "\n".join([f"{line}{more}. The first failure:", *describe_failure(first, unit)])
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
 # Mean, low, high and n, as in events. Low and high are None for a single value.
@@ -152,7 +152,7 @@ def describe_comparison(event: Mapping[str, Any]) -> Iterator[str]:
             advantage = difference if better == "first" else _negate(difference)
             relation = "is better than"
             if event.get("metric", "return") not in _REWARDS:  # more of it need not be better
-                relation = f"has a higher {event['metric']} than"
+                relation = f"is higher in {event['metric']} than"
             yield f"{winner} {relation} {loser}: by {format_estimate(advantage)}, {evidence}."
 
 
@@ -160,3 +160,32 @@ def _negate(difference: EstimateValues) -> EstimateValues:
     """Return the estimate of a difference with the order of its operands exchanged."""
     mean, low, high = (None if v is None else -v for v in difference[:3])
     return [mean, high, low, *difference[3:]]
+
+
+def describe_ranking(form: str) -> str:
+    """Describe how the policies of a tournament are ranked, in two sentences.
+
+    Args:
+        form: `swiss`, or another format.
+    """
+    by = "points, then by the lower end" if form == "swiss" else "the lower end"
+    return (
+        f"Ranked by {by} of the rating's belief (mu - 3 sigma). Equal scores and shares won share a rank; among "
+        f"them, a policy that failed in more episodes comes later."
+    )
+
+
+def describe_equal_scores(scores: Iterable[tuple[str, EstimateValues | None]]) -> list[str]:
+    """Describe whose intervals have no width, because all their games had the same score.
+
+    >>> describe_equal_scores([("a", (0.0, 0.0, 0.0, 6)), ("b", (1.0, 0.5, 1.5, 6)), ("c", None)])
+    ['All games of a had the same score: an interval without width says nothing about other games.']
+
+    Args:
+        scores: Name and mean score of each policy, as in an event.
+    """
+    alike = [
+        name for name, score in scores if score and score[1] is not None and score[1] == score[2]
+    ]
+    reason = "an interval without width says nothing about other games"
+    return [f"All games of {', '.join(alike)} had the same score: {reason}."] if alike else []

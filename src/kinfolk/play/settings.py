@@ -19,6 +19,7 @@ from kinfolk.play.slots import (
     parse_slot,
 )
 from kinfolk.play.task import WorldRef
+from kinfolk.worlds import WORLDS
 
 DEFAULT_SLOT_ID = "main"  # id of the only slot if the settings name none
 DEFAULT_URI = "kin://random"
@@ -168,6 +169,30 @@ class WorldSelection(Settings):
         {}, "Rules of the world to change; see `kinfolk settings WORLD`."
     )
     seed: int = setting(0, "Random seed.", ge=0)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _explain_unknown(cls, data: Any) -> Any:
+        """Say what was meant by the name of a flag, of a rule of the world or of a policy."""
+        names = data if isinstance(data, Mapping) else ()
+        for name in [name for name in names if name not in cls.model_fields]:
+            hint = cls._suggest(name, data)
+            require(not hint, f"{cls.__name__} has no setting '{name}'. {hint}")
+        return data
+
+    @classmethod
+    def _suggest(cls, name: str, data: Mapping[str, Any]) -> str:
+        """Return which setting was meant by an unknown one; "" if it is nothing that people confuse."""
+        flag = f"--{name.replace('_', '-')}"
+        for known, info in cls.model_fields.items():
+            if any(isinstance(each, Flag) and each.name == flag for each in info.metadata):
+                return f"Did you mean '{known}'? {flag} is its flag on the command line."
+        world = data.get("world", cls.model_fields["world"].default)
+        if world in WORLDS and name in WORLDS.load(world).settings_type.model_fields:
+            return f"It is a rule of the world: world_settings={{'{name}': {data[name]!r}}}."
+        if name in ("policy", "agent", "agents", "uri") and "slots" in cls.model_fields:
+            return f"Policies play slots: slots={{'all': {data[name]!r}}}."
+        return ""
 
     @property
     def world_ref(self) -> WorldRef:

@@ -29,6 +29,7 @@ from kinfolk.store.settings_file import SETTINGS_FILE, read_run_settings, write_
 
 MAX_CHECKPOINTS = 3
 LOCK_TIMEOUT = 0.5  # seconds; reading `status` holds the lock for a moment
+_MAX_LISTED = 8  # runs that an error message names
 
 
 class Run:
@@ -319,7 +320,9 @@ def open_run(folder: Path) -> Run:
     if not folder.is_dir():
         raise UsageError(f"There is no run {folder}.{_suggest_runs(folder)}")
     if not (folder / SETTINGS_FILE).exists():
-        raise DamagedRunError(f"{folder} is not a run: it has no settings.json.")
+        inner = sorted(p.parent.name for p in folder.glob("*/settings.json"))[:_MAX_LISTED]
+        hint = f" Runs in it: {', '.join(inner)}." if inner else ""
+        raise DamagedRunError(f"{folder} is not a run: it has no settings.json.{hint}")
     return Run(folder, read_run_settings(folder))
 
 

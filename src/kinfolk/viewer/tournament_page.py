@@ -16,7 +16,12 @@ from typing import Any
 
 from kinfolk.core.errors import UsageError
 from kinfolk.evaluation.failures import describe_run_failures
-from kinfolk.evaluation.formatting import format_interval, format_number
+from kinfolk.evaluation.formatting import (
+    describe_equal_scores,
+    describe_ranking,
+    format_interval,
+    format_number,
+)
 from kinfolk.replay.reader import REPLAY_FOLDER, REPLAY_SUFFIX, Replay
 from kinfolk.store.files import read_bytes
 from kinfolk.store.run import open_run
@@ -54,6 +59,7 @@ def export_tournament_page(folder: Path) -> bytes:
     failures = build_failures(run.config["job"], settings, events)
     body = [
         *_format_standings(last.get("standings", [])),
+        *_format_ranking(settings, last),
         *_format_analysis(last),
         *(_format_matrix(table, last) for table in last["payoffs"]),
         _format_player(last["replays"]),
@@ -100,10 +106,11 @@ def _format_facts(settings: Mapping[str, Any], last: Mapping[str, Any], date: st
     rules = ", ".join(f"{name} = {value}" for name, value in settings["world_settings"].items())
     form = settings.get("format", "every combination")
     sandbox = "in a sandbox" if settings["sandbox"] else "without a sandbox"
+    from_sides = " each" if last["sides"] else " each, every game played from every side"
     facts = [
         f"{world}{f' ({rules})' if rules else ''}, seed {settings['seed']}, score: {settings['metric']}",
         f"{form}, {len(last['policies'])} policies, {len(last['pairings'])} pairings of "
-        f"{settings['games']} games each, policies ran {sandbox}",
+        f"{settings['games']} games{from_sides}, policies ran {sandbox}",
         date,
     ]
     return "\n".join(f'<p class="facts">{escape(fact)}</p>' for fact in facts)
@@ -122,6 +129,14 @@ def _format_standings(standings: Sequence[Sequence[Any]]) -> Iterator[str]:
                 cells += ["" if points is None else f"{points:g}", str(rating[3])]
                 rows.append([*cells, str(failed), f"<code>{escape(sha256[:12])}</code>"])
         yield _format_table(f"Leaderboard{f' of {escape(side)}' if side else ''}", headings, rows)
+
+
+def _format_ranking(settings: Mapping[str, Any], last: Mapping[str, Any]) -> Iterator[str]:
+    """Yield how the policies are ranked, and whose intervals have no width."""
+    standings = last.get("standings", [])
+    texts = [describe_ranking(settings["format"])] if standings else []
+    for text in [*texts, *describe_equal_scores([(row[1], row[5]) for row in standings])]:
+        yield f'<p class="facts">{escape(text)}</p>'
 
 
 def _format_analysis(last: Mapping[str, Any]) -> Iterator[str]:

@@ -131,3 +131,15 @@ def test_the_hash_of_a_policy_is_that_of_its_files(tmp_path):
     write(tmp_path / "there" / "parts.py", "x = 1\n")
     assert hash_submission(uris[0]) != hash_submission(uris[1])
     assert hash_submission("kin://noop") != hash_submission("kin://random")
+
+
+def test_a_list_of_policies_and_a_missing_folder_are_explained():
+    with pytest.raises(UsageError) as refused:
+        read_submissions([["kin://noop", "kin://random"]])
+    assert str(refused.value) == (
+        "Policies are given one by one, each a folder, a file, a URI, a class, or a table of these by name, not "
+        "as list: ['kin://noop', 'kin://random']. Write tournament(a, b) or tournament(*policies)."
+    )
+    for source in ("nowhere/", "alice=sub/none.py:Alice?x=1", "none.safetensors"):
+        with pytest.raises(UsageError, match="There is no folder or file "):
+            read_submissions([source])

@@ -70,7 +70,9 @@ def compare(
             n_policies = len(settings.policies)
             games = n_policies * (n_policies - 1) // 2 if name == "round_robin" else n_policies
             start = partial(job, settings, engine)
-            last = run_with_progress("compare", run, engine, start, settings.episodes * games)
+            unit = "Games" if name == "round_robin" else "Episodes"
+            total = settings.episodes * games
+            last = run_with_progress("compare", run, engine, start, total, unit)
         always_failed = report_failures(run, last)
     if call.json:
         print_json(_build_document(run, settings, last))

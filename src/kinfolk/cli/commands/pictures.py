@@ -16,6 +16,7 @@ from kinfolk.core.errors import UsageError
 from kinfolk.core.imports import import_libraries
 
 RunArgument = Annotated[Path, run_argument("A run with a replay.")]
+PageRunArgument = Annotated[Path, run_argument("A run; it may have replays.")]
 OutOption = Annotated[Path | None, typer.Option(help="File to write.")]
 ReplayOption = Annotated[str | None, typer.Option(help="Which replay of the run [the first].")]
 WithOption = Annotated[Path | None, typer.Option("--with", help="A second run beside it.")]
@@ -114,7 +115,7 @@ def mp4(run: RunArgument, out: OutOption = None, *, tab: TabOption = 2, **option
 
 
 def html(
-    run: RunArgument,
+    run: PageRunArgument,
     out: OutOption = None,
     replay: ReplayOption = None,
     compare: WithOption = None,
@@ -138,7 +139,15 @@ def _list_replays(
         replay: Name of its replay; None for the first one.
         compare: Run folder of a replay to show beside it, or None.
         compare_replay: Name of the replay to show beside it; without `compare`, one of `run`.
+
+    Raises:
+        UsageError: There is no such run.
     """
+    from kinfolk.store.run import open_run
+
+    for folder in (run, compare):
+        if folder is not None:
+            open_run(folder)  # names similar runs if it is none
     if compare is None and compare_replay is None:
         return [(run, replay)]
     return [(run, replay), (compare or run, compare_replay)]
@@ -222,7 +231,10 @@ def plot(
     kind: Annotated[
         str | None, typer.Option(help=f"{_FIGURE_KINDS} [the first that the job has].")
     ] = None,
-    metric: Annotated[str | None, typer.Option(help="What is drawn [that of the job].")] = None,
+    metric: Annotated[
+        list[str] | None,
+        typer.Option(help="What is drawn; several are panels of one figure [that of the job]."),
+    ] = None,
     out: Annotated[
         Path | None, typer.Option(help="File to write: .pdf, .svg or .png [NAME.pdf].")
     ] = None,

@@ -13,7 +13,7 @@ import typer
 
 from kinfolk.cli import output
 from kinfolk.cli.compile import compile_kernels
-from kinfolk.cli.flags import job_call, warn_of_idle_slots
+from kinfolk.cli.flags import job_call, warn_of_idle_slots, warn_of_unmapped_groups
 from kinfolk.core.errors import UsageError
 
 
@@ -21,7 +21,10 @@ def play(
     context: typer.Context,
     speed: Annotated[float, typer.Option(min=0.1, help="Ticks per second on a terminal.")] = 10.0,
     record: Annotated[
-        bool, typer.Option("--record", help="Keep the game as a run, for `kinfolk view`.")
+        bool,
+        typer.Option(
+            "--record", help="Keep the game as a run, for `kinfolk view`; --out does too."
+        ),
     ] = False,
 ) -> None:
     """Play one game and watch it."""
@@ -35,11 +38,12 @@ def play(
     compile_kernels(world, settings.world_settings, settings.preset, settings.policy_uris)
     game = settings.world_ref.build()
     warn_of_idle_slots(names, settings.build_assignment(game.spec))
+    warn_of_unmapped_groups(settings, game.spec)
     with output.stdout_for_document(call.json):
         runner = EpisodeRunner(_first_episode(RolloutTask[None], settings), game)
     game.record_events(True)
     run = None
-    if record:
+    if record or call.out is not None:
         folder = call.out or new_run_folder("play")
         run = create_run(folder, "play", settings.model_dump(), may_rename=call.out is None)
     ticks = _play_game(runner) if run is None else _record_game(runner, run)

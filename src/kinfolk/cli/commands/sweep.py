@@ -117,6 +117,10 @@ def parse_vary(words: list[str], flag: str = "--vary") -> dict[str, list[Any]]:
         name, equals, values = word.partition("=")
         if not name or not equals or not values:
             raise UsageError(f"{flag} is written KEY=V1,V2,..., not '{word}'.")
+        if ".." in values:
+            raise UsageError(
+                f"{flag} lists its values, such as {name}=1,2,3; '{values}' is no list."
+            )
         if name in table:
             raise UsageError(f"{flag} gives '{name}' twice.")
         texts = values.split(",")
@@ -274,10 +278,10 @@ def _draw(run: Any, job: str) -> str:
         return f"There is no figure. Draw it later: {command('plot', run.folder)}"
     save_figure(figure, run.folder / FIGURE_FILE)
     more = (
-        ""
-        if job == "eval"
-        else f" Learning curves: {command('plot', run.folder, '--kind', 'curves')}"
+        f" Panels of other metrics: {command('plot', run.folder, '--metric', 'A', '--metric', 'B')}"
     )
+    if job != "eval":
+        more = f" Learning curves: {command('plot', run.folder, '--kind', 'curves')}"
     return f"The figure is {run.folder / FIGURE_FILE}.{more}"
 
 

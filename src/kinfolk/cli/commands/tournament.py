@@ -25,6 +25,8 @@ from kinfolk.cli.output import print_json, print_table, stdout_for_document
 from kinfolk.cli.run_lifecycle import JobCall
 from kinfolk.evaluation.formatting import (
     describe_counts,
+    describe_equal_scores,
+    describe_ranking,
     format_estimate,
     format_number,
     format_sample_size,
@@ -54,6 +56,10 @@ def tournament(context: typer.Context, policies: PoliciesArgument = None) -> Non
         return
     for side in dict.fromkeys(standing[2] for standing in last["standings"]):
         _print_standings(settings.world, side, last["standings"])
+    print(describe_ranking(settings.format))
+    scores = [(name, score) for _, name, _, _, _, score, *_ in last["standings"]]
+    for text in describe_equal_scores(scores):
+        print(text)
     print_matrices(last["payoffs"])
     print_place(run)
 
@@ -88,8 +94,10 @@ class MeetingCommand(NamedTuple):
                 last = read_last_event(run, f"{self.name}_done")
             else:
                 job = partial(self.job, settings, engine)
-                total = JobProgress(self.name, settings).total
-                last = run_with_progress(self.name, run, engine, job, total)
+                progress = JobProgress(self.name, settings)
+                last = run_with_progress(
+                    self.name, run, engine, job, progress.total, progress.label
+                )
             write_page(run)
             print_failures(run, last)
         if call.json:
@@ -202,7 +210,7 @@ def _print_standings(world: str, side: str, standings: Sequence[Sequence[Any]]) 
         for rank, name, of_side, rating, won, score, points, failures, *_ in standings
         if of_side == side
     ]  # fmt: skip
-    estimates = ("rating (95 %)", "won (95 %)", "score (95 %)", "n")
+    estimates = ("rating (95 %)", "won (95 %)", "score (95 %)", "games")
     headings = ("", "policy", *estimates, "points", "failures")
     print_table(f"{world}: leaderboard{f' of {side}' if side else ''}", headings, rows)
 

@@ -57,7 +57,10 @@ def view(
     if run is not None:
         root = run.resolve().parent
     elif not root.is_dir():
-        raise UsageError(f"There is no folder {root}. Name another with --root.")
+        raise UsageError(
+            f"There is no folder {root}, so there are no runs to view. Name another folder with --root, or make a "
+            f"run: kinfolk play --world savanna --record"
+        )
     if compare is not None and compare.resolve().parent != root:
         raise UsageError(f"{compare} must lie beside {run}, in one folder of runs.")
     _serve(root, host, port, _make_fragment(replays), browser)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import io
 import textwrap
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -34,6 +35,8 @@ _STYLE = {
     "pdf.fonttype": 42,
     "savefig.dpi": 300,
 }
+# Part of a larger figure on which `drawing` draws while `draw_panels` runs; None makes a new figure.
+_PANEL: ContextVar[Any] = ContextVar("panel", default=None)
 
 
 @contextmanager
@@ -58,10 +61,33 @@ def drawing(
         import matplotlib
         from matplotlib.figure import Figure
     with matplotlib.rc_context(_STYLE):
-        figure: Any = Figure(figsize=(width, height), layout="constrained")
-        # So that a notebook shows it, whether or not pyplot was imported there.
-        figure._repr_png_ = partial(_encode_preview, figure)
+        figure: Any = _PANEL.get()
+        if figure is None:
+            figure = Figure(figsize=(width, height), layout="constrained")
+            # So that a notebook shows it, whether or not pyplot was imported there.
+            figure._repr_png_ = partial(_encode_preview, figure)
         yield figure, figure.subplots(n_rows, height_ratios=height_ratios)
+
+
+def draw_panels(draws: Sequence[Callable[[], Any]]) -> Any:
+    """Draw one figure whose panels, below each other, are what the functions draw by `drawing`.
+
+    Each is drawn alone first, which says how high its panel has to be.
+    """
+    figures = [draw() for draw in draws]
+    if len(figures) == 1:
+        return figures[0]
+    widths, heights = zip(*(figure.get_size_inches() for figure in figures), strict=True)
+    with drawing(max(widths), sum(heights)) as (figure, axes):
+        axes.remove()
+        panels = figure.subfigures(len(draws), 1, height_ratios=heights)
+        for draw, panel in zip(draws, panels, strict=True):
+            outside = _PANEL.set(panel)
+            try:
+                draw()
+            finally:
+                _PANEL.reset(outside)
+    return figure
 
 
 def _encode_preview(figure: Any) -> bytes:
@@ -100,7 +126,8 @@ def add_legend(axes: Any, labels: list[str]) -> None:
     columns = 1 if max(map(len, labels)) > 24 else 2
     axes.legend(loc="lower left", bbox_to_anchor=(0.0, 1.0), ncols=columns)
     figure = axes.figure  # made higher by the legend, so that the axes keep their size
-    figure.set_figheight(figure.get_figheight() + 0.19 * -(-len(labels) // columns))
+    if _PANEL.get() is None:  # a panel is as high as its figure was
+        figure.set_figheight(figure.get_figheight() + 0.19 * -(-len(labels) // columns))
 
 
 def save_figure(figure: Any, path: str | Path) -> None:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 from kinfolk.core.errors import UsageError, format_suggestion
 from kinfolk.core.settings import validate_settings
 from kinfolk.evaluation.figures.matrices import draw_archive
+from kinfolk.evaluation.figures.style import draw_panels
 from kinfolk.jobs.figures.curves import draw_populations, draw_run_curves
 from kinfolk.jobs.figures.estimates import draw_run_estimates, draw_run_profiles
 from kinfolk.jobs.figures.payoffs import draw_payoffs
@@ -95,14 +97,16 @@ _DEFAULT_KINDS = {
 
 
 def draw_runs(
-    sources: Sequence[FigureSource], kind: str | None = None, metric: str | None = None
+    sources: Sequence[FigureSource],
+    kind: str | None = None,
+    metric: str | Sequence[str] | None = None,
 ) -> Any:
     """Draw runs of one job as one figure.
 
     Args:
         sources: The runs; those that differ in their seed only are one line with an interval.
         kind: One of `FIGURE_KINDS`; None takes the first that the job has.
-        metric: What is drawn; None takes that of the job.
+        metric: What is drawn, several as panels below each other; None takes that of the job.
 
     Returns:
         A `matplotlib.figure.Figure`.
@@ -121,9 +125,14 @@ def draw_runs(
     kinds = [name for name, known in FIGURE_KINDS.items() if jobs[0] in known.jobs]
     if kind is None:
         if not kinds:
-            raise UsageError(f"A run of {jobs[0]} has no figure.")
+            others = ", ".join(name.replace("_", " ") for name in _DEFAULT_KINDS)
+            raise UsageError(
+                f"A run of {jobs[0]} has no figure; runs of these jobs have: {others}."
+            )
         kind = _DEFAULT_KINDS[jobs[0]]
     if kind not in kinds:
         hint = format_suggestion(kind, kinds)
         raise UsageError(f"A run of {jobs[0]} has no figure '{kind}'.{hint}")
-    return FIGURE_KINDS[kind].draw(sources, metric)
+    draw = FIGURE_KINDS[kind].draw
+    metrics: Sequence[Any] = [metric] if isinstance(metric, str) else metric or (None,)
+    return draw_panels([partial(draw, sources, each) for each in metrics])

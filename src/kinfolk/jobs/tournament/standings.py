@@ -30,7 +30,7 @@ class Standing(NamedTuple):
     score: Estimate | None  # mean score of its games
     points: float | None  # pairings won, half of those drawn, and byes; None if sides are fixed
     failures: int  # of its processes, over all games
-    failed_games: int  # games in which it failed, each side counted
+    failed_episodes: int  # in which it failed; a game played from both sides is two
     sha256: str  # of its files, or of its URI if it has none
 
 

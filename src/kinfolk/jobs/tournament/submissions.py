@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from kinfolk.core.errors import UsageError
+from kinfolk.core.settings import shorten_repr
 from kinfolk.policies.policy_code import PACKAGE_FILE, find_policy_class, split_code_file
 from kinfolk.policies.policy_source import find_class_path
 from kinfolk.store.files import list_folder, read_bytes, read_settings_file
@@ -37,7 +38,7 @@ def read_submissions(sources: Iterable[Any]) -> dict[str, Any]:
         Settings: the table `policies`, and those of the settings files.
 
     Raises:
-        UsageError: A folder holds no policy, two policies have one name, or a file is wrong.
+        UsageError: A folder holds no policy, two policies have one name, or a file or source is wrong.
     """
     settings: dict[str, Any] = {}
     policies: PolicyTable = {}
@@ -54,6 +55,12 @@ def _read_source(source: Any, settings: dict[str, Any]) -> PolicyTable:
         return {str(name): _to_uri(value, Path.cwd()) for name, value in source.items()}
     if isinstance(source, type):
         return {source.__name__: _to_uri(source, Path.cwd())}
+    if not isinstance(source, str | Path):
+        raise UsageError(
+            f"Policies are given one by one, each a folder, a file, a URI, a class, or a table of these by "
+            f"name, not as {type(source).__name__}: {shorten_repr(source)}. Write "
+            f"tournament(a, b) or tournament(*policies)."
+        )
     text = str(source)
     path = Path(text)
     if path.suffix in _SETTINGS_SUFFIXES:
@@ -68,6 +75,10 @@ def _read_source(source: Any, settings: dict[str, Any]) -> PolicyTable:
     name, equals, uri = text.partition("=")
     if not (equals and re.fullmatch(r"[\w.-]+", name)):
         name, uri = "", text
+    if not _SCHEME.match(uri) and re.search(r"[\\/]|\.\w+$", uri) and not _exists(uri):
+        raise UsageError(
+            f"There is no folder or file {uri.partition('?')[0]}, of policies or of one."
+        )
     return {name or _name_of(uri): _to_uri(uri, Path.cwd())}
 
 
@@ -129,6 +140,13 @@ def _describe(policy: Any) -> str:
     if isinstance(policy, Mapping):
         return "the side of that name"
     return str(policy).removeprefix("file:")
+
+
+def _exists(uri: str) -> bool:
+    """Return whether the file of a policy, which may name a class and parameters, is there."""
+    body = uri.partition("?")[0]
+    code = split_code_file(body)
+    return (Path(body) if code is None else code[0]).exists()
 
 
 def _is_policy(path: Path) -> bool:

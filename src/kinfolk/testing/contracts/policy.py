@@ -69,12 +69,12 @@ class RecordingPolicy:
 
 
 class RecordedSlot(PlainObserver):
-    """Records the policy of the only slot."""
+    """Records the policy of the first slot."""
 
     def build_slots(self) -> Sequence[LoadedSlot]:
-        """Return the slot with its policy recorded."""
-        [slot] = super().build_slots()
-        return [LoadedSlot(slot.id, RecordingPolicy(slot.policy))]
+        """Return the slots, the first with its policy recorded."""
+        slot, *others = super().build_slots()
+        return [LoadedSlot(slot.id, RecordingPolicy(slot.policy)), *others]
 
 
 class PolicyContract:
@@ -83,9 +83,11 @@ class PolicyContract:
     Attributes:
         world: Name of the world that the policy plays.
         world_settings: Settings of that world; make it small, as many episodes are played.
+        groups: Groups of that world which the policy plays, while the others do nothing; empty: all.
     """
 
     world = "probe"
+    groups: ClassVar[Sequence[str]] = ()
     world_settings: ClassVar[Mapping[str, Any]] = {}
 
     @pytest.fixture
@@ -94,19 +96,34 @@ class PolicyContract:
         raise NotImplementedError
 
     def _build_loop(self, uri: str, n_worlds: int) -> tuple[EpisodeLoop, RecordingPolicy]:
-        """Return a loop in which the policy plays all agents, and the recorder around it."""
+        """Return a loop in which the policy plays its groups, and the recorder around it."""
+        slots, slot_map = self._assign_slots(uri)
+        policies = {slot: resolve(each) for slot, each in slots.items()}
         ref = WorldRef(self.world, settings=self.world_settings)
-        task = RolloutTask(ref, {"all": resolve(uri)}, 5, range(n_worlds), observer=RecordedSlot)
+        task = RolloutTask(ref, policies, 5, range(n_worlds), slot_map, observer=RecordedSlot)
         runner = EpisodeRunner(task)
         policy = runner.observer.slots[0].policy
         assert isinstance(policy, RecordingPolicy)
         return runner.loop, policy
 
+    def _assign_slots(self, uri: str) -> tuple[dict[str, str], dict[str, str] | None]:
+        """Return the policy of each slot, and the slot of each group; None: one slot for all."""
+        if not self.groups:
+            return {"all": uri}, None
+        spec = WorldRef(self.world, settings=self.world_settings).spec
+        for group in self.groups:
+            spec.group_index(group)  # refuses names of groups that the world has not
+        names = [group.name for group in spec.groups]
+        slot_map = {name: "all" if name in self.groups else "others" for name in names}
+        return {"all": uri, "others": "kin://noop"}, slot_map
+
     @pytest.mark.parametrize("batch", [1, 2, 31])
     def test_the_batch_size_has_no_effect(self, uri: str, batch: int) -> None:
+        slots, slot_map = self._assign_slots(uri)
         arguments: dict[str, Any] = {"seed": 3, "episodes": range(31), **self.world_settings}
-        digests = episode_digests(self.world, {"all": uri}, batch=batch, **arguments)
-        assert digests == episode_digests(self.world, {"all": uri}, batch=64, **arguments)
+        arguments |= {"slot_map": slot_map}
+        digests = episode_digests(self.world, slots, batch=batch, **arguments)
+        assert digests == episode_digests(self.world, slots, batch=64, **arguments)
 
     def test_the_same_inputs_give_the_same_actions(self, uri: str) -> None:
         loop, policy = self._build_loop(uri, 4)
@@ -143,7 +160,7 @@ class PolicyContract:
 
 
 def _batch_after_ticks(loop: EpisodeLoop) -> tuple[AgentBatch, Memory, Ints]:
-    """Play some ticks; return the batch of the only slot, its memory and random keys to act with."""
+    """Play some ticks; return the batch of the first slot, its memory and random keys to act with."""
     for _ in range(5):
         loop.tick()
     n, rows = int(loop.slot_rows.n_rows[0]), loop.slot_rows
