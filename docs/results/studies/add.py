@@ -1,39 +1,65 @@
 """Put the report of a finished study into the documents: python docs/results/studies/add.py RUN, in the root folder.
 
-The page is the report as the run wrote it, without the plan at its end, which the package holds; its figures
-lie beside it. Its capsule, of up to 20 MB, stays with the run.
+The page is the report of the run as the present version writes it, from the results that the run stored, without the plan at
+its end, which the package holds. Its figures lie beside it; its capsule, of up to 20 MB, stays with the run. What `after.toml`
+says of the study was written after its results were seen, and is put below the summary under a heading that says so.
 """
 
-import shutil
 import sys
+import tomllib
 from pathlib import Path
 
+from kinfolk.core.settings import validate_settings
+from kinfolk.jobs.studies.job import list_runs
+from kinfolk.jobs.studies.outputs import MARKDOWN_FILE, write_outputs
+from kinfolk.jobs.studies.results import summarize_study
+from kinfolk.jobs.studies.settings import Study
+from kinfolk.store.run import open_run
+
 FOLDER = Path(__file__).parent
+AFTER = "## After the results were seen\n\nNone of this was planned, and no verdict depends on it.\n\n"
 
 
-def add_report(run: Path, name: str) -> Path:
-    """Copy the report of a study and its figures, and return the page.
+def render(folder: Path) -> tuple[str, dict[str, bytes]]:
+    """Return the name of a study and the files of its report.
 
     Args:
-        run: Folder of the finished study.
-        name: Of its plan.
+        folder: Folder of the finished study.
     """
-    report = (run / "report.md").read_text()
-    body, _ = report.split("\n## The plan as registered\n")
-    for figure in sorted(run.glob("figure-*.svg")):
-        copy = f"{name}-{figure.name.removeprefix('figure-')}"
-        shutil.copy(figure, FOLDER / copy)
-        body = body.replace(f"({figure.name})", f"({copy})")
+    run = open_run(folder)
+    settings = validate_settings(Study, run.config["settings"])
+    results = [e["values"] for e in run.events() if e["kind"] == "study_point_done"]
+    runs = list_runs(settings.plan, settings.quick)
+    done = summarize_study(settings, settings.plan, runs, results)
+    chunks = write_outputs(settings, settings.plan, done)
+    return settings.name, {chunk.path: bytes(chunk.data) for chunk in chunks}
+
+
+def add_report(folder: Path) -> Path:
+    """Write the page of a study and its figures, and return the page.
+
+    Args:
+        folder: Folder of the finished study.
+    """
+    name, files = render(folder)
+    body, _ = files[MARKDOWN_FILE].decode().split("\n## The plan as registered\n")
+    for file, data in files.items():
+        if file.endswith(".svg"):
+            copy = f"{name}-{file.removeprefix('figure-')}"
+            (FOLDER / copy).write_bytes(data)
+            body = body.replace(f"({file})", f"({copy})")
     body = body.replace(
         "`capsule.zip` beside this report holds",
         "`capsule.zip`, which the run writes beside its report and which is not stored here, holds",
     )
+    after = tomllib.loads((FOLDER / "after.toml").read_text()).get(name, {}).get("text", "")
+    if after:
+        body = body.replace("## Question\n", f"{AFTER}{after.strip()}\n\n## Question\n", 1)
     page = FOLDER / f"{name}.md"
     page.write_text(body.rstrip() + "\n")
     return page
 
 
 if __name__ == "__main__":
-    folder = Path(sys.argv[1])
-    words = (folder / "command.txt").read_text().split()
-    add_report(folder, words[words.index("study") + 1])
+    for argument in sys.argv[1:]:
+        add_report(Path(argument))

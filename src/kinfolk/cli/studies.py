@@ -219,7 +219,7 @@ def _print_verdicts(run: Any, last: dict[str, Any]) -> None:
     """Print the verdict on each hypothesis, and where the report lies."""
     rows = [
         (name, verdict, format_estimate(effect), f"{adjusted:.3g}")
-        for name, _, _, _, effect, _, adjusted, verdict, _ in last["verdicts"]
+        for name, _, _, _, effect, _, adjusted, verdict, *_ in last["verdicts"]
     ]
     n_seeds = len(last["seeds"])
     variant = ", a quick run that decides nothing" if last["quick"] else ""

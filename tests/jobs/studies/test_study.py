@@ -112,10 +112,10 @@ def test_the_report_tells_all_of_it(tiny):
     assert sorted(files) == ["figure-earned.svg", "report.html", "report.md", "table.csv"]
     text = files["report.md"].decode()
     for heading in ("In short", "Question", "Hypotheses", "Method", "Verdicts", "Results", "Limits",
-                    "How to repeat it", "The plan as registered"):  # fmt: skip
+                    "How to repeat it", "Settings of the levels", "The plan as registered"):  # fmt: skip
         assert f"\n## {heading}\n" in text
     assert (
-        "**supported**: The faster food grows, the more the agents earn. Effect (earned: change along "
+        "**Supported.** Claim: The faster food grows, the more the agents earn. Measured (earned: slope of "
         in text
     )
     assert tiny.strip() in text
@@ -232,7 +232,7 @@ def test_a_study_in_python_has_verdicts_a_report_and_a_page(tiny, tmp_path):
     assert page["pages"] == ["report.html"]
     verdicts = next(block for block in page["blocks"] if block["title"] == "Verdicts")
     assert verdicts["lines"][0] == (
-        "not decided: The faster food grows, the more the agents earn. A quick run decides nothing."
+        "Not decided. Claim: The faster food grows, the more the agents earn. A quick run decides nothing."
     )
     assert [row["name"] for row in page["blocks"][3]["rows"]] == ["0.1", "0.2", "0.4"]
     assert result.plot().axes[0].get_xlabel() == "growth"

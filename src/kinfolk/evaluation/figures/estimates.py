@@ -71,7 +71,7 @@ def draw_estimates(
 
 def draw_named_estimates(
     groups: Mapping[str, Mapping[str, Estimate | None]], metric: str, interval: str,
-    overlapping: bool = False,
+    overlapping: bool = False, names: str = "",
 ) -> Any:  # fmt: skip
     """Draw estimates one below the other, each beside its name.
 
@@ -80,6 +80,7 @@ def draw_named_estimates(
         metric: What the estimates are of, for the x axis.
         interval: What intervals are over, such as "20 episodes", for the x axis.
         overlapping: Draw all groups on the lines of their names, for groups without common names.
+        names: What the names are of, for the y axis.
 
     Returns:
         A `matplotlib.figure.Figure`.
@@ -88,22 +89,23 @@ def draw_named_estimates(
         MissingLibraryError: matplotlib is not installed.
     """
     n_lines = 1 if overlapping else len(groups)
-    names = list(dict.fromkeys(name for group in groups.values() for name in group))
+    lines = list(dict.fromkeys(name for group in groups.values() for name in group))
     step = 0.8 / max(1, n_lines)
-    with drawing(height=0.9 + 0.32 * len(names) * max(1, 0.6 * n_lines)) as (figure, axes):
+    with drawing(height=0.9 + 0.32 * len(lines) * max(1, 0.6 * n_lines)) as (figure, axes):
         for number, (label, estimates) in enumerate(groups.items()):
             offset = (number - 0.5 * (len(groups) - 1)) * step if n_lines > 1 else 0.0
             known = [(n, e) for n, e in estimates.items() if e is not None]
             axes.errorbar(
-                [e.mean for _, e in known], [names.index(n) + offset for n, _ in known],
+                [e.mean for _, e in known], [lines.index(n) + offset for n, _ in known],
                 xerr=_error_bars([e for _, e in known]), linewidth=0, elinewidth=1.2, markersize=4,
                 capsize=2.5, label=label or None, **marker_style(number),
             )  # fmt: skip
-        none = [n for n in names if all(group.get(n) is None for group in groups.values())]
+        none = [n for n in lines if all(group.get(n) is None for group in groups.values())]
         axes.set_yticks(
-            range(len(names)), [shorten_name(n) + ": none" * (n in none) for n in names]
+            range(len(lines)), [shorten_name(n) + ": none" * (n in none) for n in lines]
         )
-        axes.set_ylim(len(names) - 0.5, -0.5)
+        axes.set_ylim(len(lines) - 0.5, -0.5)
+        axes.set_ylabel(names)
         axes.grid(axis="x", color="#eeeeee")
         axes.set_xlabel(f"{wrap_label(metric)}\nmean, 95 % interval over {interval}")
         add_legend(axes, [label for label in groups if label])

@@ -18,8 +18,9 @@ from kinfolk.jobs.studies.conditions import (
     list_conditions,
     replace_texts,
 )
+from kinfolk.jobs.studies.effects import weigh_conditions
 from kinfolk.jobs.studies.plan import StudyMetric, StudyPlan, parse_plan
-from kinfolk.jobs.studies.verdicts import count_needed_seeds, weigh_conditions
+from kinfolk.jobs.studies.verdicts import count_needed_seeds
 from kinfolk.jobs.sweeps.points import check_job_metric
 from kinfolk.jobs.sweeps.settings import SWEPT_JOBS
 

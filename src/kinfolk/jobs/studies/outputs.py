@@ -32,7 +32,9 @@ def write_outputs(settings: Study, plan: StudyPlan, done: StudyDone) -> Iterator
     figures = {}
     for metric in dict.fromkeys(hypothesis.metric for hypothesis in plan.hypotheses):
         rows = [row for row in done.estimates if row.metric == metric]
-        figures[metric] = encode_figure(draw_metric(rows, len(done.seeds)), "svg")
+        figures[metric] = encode_figure(
+            draw_metric(rows, len(done.seeds), plan.metrics[metric].about), "svg"
+        )
         yield FileChunk(path=name_figure(metric), data=figures[metric])
     yield FileChunk(path=TABLE_FILE, data=to_csv(build_table(done)))
     sections = build_report(settings, plan, done, {m: name_figure(m) for m in figures})
@@ -65,17 +67,20 @@ def build_table(done: StudyDone) -> dict[str, list[Any]]:
     return dict(zip(names, columns, strict=True))
 
 
-def draw_metric(rows: Sequence[ConditionEstimate], n_seeds: int) -> Any:
+def draw_metric(rows: Sequence[ConditionEstimate], n_seeds: int, about: str = "") -> Any:
     """Draw a metric in all conditions of its stage: over a numeric factor, or one below the other.
+
+    One below the other, the last of several factors has colours, and the others are named beside the axis.
 
     Args:
         rows: The metric in each condition.
         n_seeds: Number of seeds, for the axis.
+        about: What the metric is, for the axis; its name if empty.
 
     Returns:
         A `matplotlib.figure.Figure`.
     """
-    interval, metric = f"{n_seeds} seeds", rows[0].metric
+    interval, metric = f"{n_seeds} seeds", about or rows[0].metric
     factors = list(rows[0].levels)
     numeric = [factor for factor in factors if _is_numeric(row.levels[factor] for row in rows)]
     if numeric:
@@ -86,12 +91,13 @@ def draw_metric(rows: Sequence[ConditionEstimate], n_seeds: int) -> Any:
             for row in rows
         ]
         return draw_estimates(settings, [row.estimate for row in rows], metric, interval)
+    named, colored = (factors[:-1], factors[-1:]) if len(factors) > 1 else (factors, [])
     groups: dict[str, dict[str, Any]] = {}
     for row in rows:
-        label = ", ".join(f"{factor} = {row.levels[factor]}" for factor in factors[1:])
-        name = row.levels[factors[0]] if factors else row.condition
+        label = ", ".join(f"{factor} = {row.levels[factor]}" for factor in colored)
+        name = ", ".join(row.levels[factor] for factor in named) or row.condition
         groups.setdefault(label, {})[name] = row.estimate
-    return draw_named_estimates(groups, metric, interval)
+    return draw_named_estimates(groups, metric, interval, names=", ".join(named))
 
 
 def _is_numeric(levels: Iterator[str]) -> bool:

@@ -15,7 +15,10 @@ table { border-collapse: collapse; margin: 0.5rem 0 1rem; font-size: 0.9rem; }
 th, td { border-bottom: 1px solid #ddd; padding: 0.25rem 0.6rem; text-align: left; vertical-align: top; }
 td { font-variant-numeric: tabular-nums; }
 img { max-width: 100%; }
-pre { background: #f6f6f6; padding: 0.8rem; overflow-x: auto; font-size: 0.85rem; }
+pre { background: #f6f6f6; padding: 0.8rem; white-space: pre-wrap; overflow-wrap: anywhere; font-size: 0.85rem; }
+code { overflow-wrap: anywhere; }
+figure { margin: 1rem 0; }
+figcaption { font-size: 0.9rem; color: #444; }
 .notice { border-left: 4px solid #D55E00; padding: 0.3rem 0.8rem; background: #fff4ec; }
 """.strip()
 _CODE, _STRONG = re.compile(r"`([^`]+)`"), re.compile(r"\*\*([^*]+)\*\*")
@@ -82,7 +85,7 @@ def _to_markdown(part: ReportPart) -> str:
     if isinstance(part, ListPart):
         return "\n".join(f"* {item}" for item in part.items)
     if isinstance(part, FigurePart):
-        return f"![{part.caption}]({part.file})"
+        return f"![{part.caption}]({part.file})\n\n*{part.caption}*"
     if isinstance(part, CodePart):
         return f"```{part.language}\n{part.text.rstrip()}\n```"
     rows = [part.headings, ["---"] * len(part.headings), *part.rows]
@@ -122,7 +125,8 @@ def _to_html(part: ReportPart, pictures: Mapping[str, bytes]) -> str:
     if isinstance(part, FigurePart):
         data = base64.b64encode(pictures[part.file]).decode()
         caption = html.escape(part.caption)
-        return f'<p><img alt="{caption}" src="data:image/svg+xml;base64,{data}"></p>'
+        image = f'<img alt="{caption}" src="data:image/svg+xml;base64,{data}">'
+        return f"<figure>{image}<figcaption>{caption}</figcaption></figure>"
     if isinstance(part, CodePart):
         return f"<pre>{html.escape(part.text.rstrip())}</pre>"
     lines = [_make_row("th", part.headings), *(_make_row("td", row) for row in part.rows)]
@@ -141,4 +145,4 @@ def _mark_up(text: str) -> str:
     '<strong>no</strong> <code>a &lt; b</code>'
     """
     escaped = _CODE.sub(r"<code>\1</code>", html.escape(text, quote=False))
-    return _STRONG.sub(r"<strong>\1</strong>", escaped)
+    return _STRONG.sub(r"<strong>\1</strong>", escaped).replace("\\*", "*")

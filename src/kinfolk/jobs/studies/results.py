@@ -10,16 +10,12 @@ import numpy as np
 
 from kinfolk.core.events import Event, TimingEvent
 from kinfolk.evaluation.statistics import Estimate, estimate_mean
-from kinfolk.evaluation.weakness import describe_weak_columns
+from kinfolk.evaluation.weakness import MIN_VALUES, describe_weakness
 from kinfolk.jobs.studies.conditions import list_conditions
+from kinfolk.jobs.studies.effects import measure_effect
 from kinfolk.jobs.studies.plan import StudyPlan
 from kinfolk.jobs.studies.settings import Study
-from kinfolk.jobs.studies.verdicts import (
-    HypothesisVerdict,
-    compute_effect,
-    decide_all,
-    weigh_conditions,
-)
+from kinfolk.jobs.studies.verdicts import HypothesisVerdict, decide_all
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -107,13 +103,11 @@ def summarize_study(
         for measured, value in result.items():
             values.setdefault((measured, run.condition), []).append(value)
     estimates = []
-    columns = {}
     for name, metric in plan.metrics.items():
         for condition in list_conditions(plan, metric.stage):
             by_seed = values[name, condition.name]
             numbers = np.array([value for value in by_seed if value is not None])
             estimate = estimate_mean(numbers) if len(numbers) else None
-            columns[f"{name} ({condition.name})"] = numbers
             estimates.append(
                 ConditionEstimate(
                     name, metric.stage, condition.name, condition.levels, estimate, by_seed
@@ -123,8 +117,7 @@ def summarize_study(
     for hypothesis in plan.hypotheses:
         conditions = list_conditions(plan, plan.metrics[hypothesis.metric].stage)
         by_condition = {c.name: values[hypothesis.metric, c.name] for c in conditions}
-        weights = weigh_conditions(hypothesis, conditions)
-        effects.append(compute_effect(hypothesis, weights, by_condition))
+        effects.append(measure_effect(hypothesis, conditions, by_condition))
     return StudyDone(
         step=len(results),
         name=settings.name,
@@ -135,5 +128,24 @@ def summarize_study(
         seeds=list(range(plan.quick.seeds if settings.quick else plan.seeds)),
         verdicts=decide_all(plan.hypotheses, effects, settings.quick),
         estimates=estimates,
-        notes=[] if settings.quick else describe_weak_columns(columns),
+        notes=[] if settings.quick else _describe_weak(estimates),
     )
+
+
+def has_weak_interval(row: ConditionEstimate) -> bool:
+    """Return whether an interval may cover less than 90 %, since values are few or skewed."""
+    numbers = np.array([value for value in row.values if value is not None])
+    return len(set(numbers)) > 1 and describe_weakness(numbers) is not None
+
+
+def _describe_weak(estimates: Sequence[ConditionEstimate]) -> list[str]:
+    """Return a sentence about the intervals that may cover less than 90 %; none if there are none."""
+    weak = [row for row in estimates if has_weak_interval(row)]
+    if not weak:
+        return []
+    metrics = ", ".join(dict.fromkeys(row.metric for row in weak))
+    return [
+        f"{len(weak)} of {len(estimates)} intervals (of {metrics}) are of skewed values or of fewer than "
+        f"{MIN_VALUES}, and may cover the true mean in less than 90 % of cases; tables mark them by *. "
+        "p-values do not assume normal values."
+    ]

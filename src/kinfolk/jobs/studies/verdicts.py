@@ -15,13 +15,11 @@ The rules are written before any number is known, and are the same for every stu
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 
-from kinfolk.core.errors import SettingsError, format_suggestion, require
 from kinfolk.evaluation.formatting import format_number
 from kinfolk.evaluation.significance import (
     SIGNIFICANCE_LEVEL,
@@ -30,13 +28,11 @@ from kinfolk.evaluation.significance import (
     paired_permutation_test,
 )
 from kinfolk.evaluation.statistics import Estimate, estimate_mean
-from kinfolk.jobs.studies.conditions import Condition
+from kinfolk.jobs.studies.effects import HypothesisEffect, describe_comparison
 from kinfolk.jobs.studies.plan import StudyHypothesis
 
 SUPPORTED, REFUTED, NOT_DECIDED = "supported", "refuted", "not decided"
-_ROUNDING = 1e-12  # of the largest term
 _MIN_VALUES = 2  # seeds below which there is no interval
-Weights = dict[str, float]
 
 
 class HypothesisVerdict(NamedTuple):
@@ -51,138 +47,9 @@ class HypothesisVerdict(NamedTuple):
     adjusted_p_value: float  # by Holm, for all hypotheses of the study
     verdict: str  # supported, refuted or not decided
     reason: str  # why, as a sentence
-
-
-class HypothesisEffect(NamedTuple):
-    """The effect of a hypothesis, one number per seed that has all values."""
-
-    values: tuple[float, ...]
-    n_missing: int  # seeds without a value in at least one condition
-
-
-def weigh_conditions(hypothesis: StudyHypothesis, conditions: Sequence[Condition]) -> Weights:
-    """Return the weight of each condition in the effect of a hypothesis.
-
-    Args:
-        hypothesis: The hypothesis.
-        conditions: Conditions of the stage of its metric.
-
-    Raises:
-        SettingsError: It names a factor or a level that the stage does not have, or a trend is over
-            levels that are no numbers.
-
-    >>> levels = [Condition(x, {"dose": x}, {}) for x in ("0", "1", "2")]
-    >>> asked = {"name": "a", "claim": "b", "metric": "c", "predict": "higher", "refuted_by": "d"}
-    >>> weigh_conditions(StudyHypothesis(**asked, factor="dose", levels=("2", "0")), levels)
-    {'2': 1.0, '0': -1.0}
-    """
-    if hypothesis.contrast:
-        terms = [(term.weight, {**hypothesis.when, **term.when}) for term in hypothesis.contrast]
-    elif hypothesis.trend:
-        terms = _weigh_trend(hypothesis, conditions)
-    elif hypothesis.levels:
-        factor = str(hypothesis.factor)
-        first, second = ({**hypothesis.when, factor: level} for level in hypothesis.levels)
-        terms = [(1.0, first), (-1.0, second)]
-    else:
-        terms = [(1.0, dict(hypothesis.when))]
-    weights: Weights = {}
-    for weight, levels in terms:
-        names = _select_conditions(conditions, levels)
-        for name in names:
-            weights[name] = weights.get(name, 0.0) + weight / len(names)
-    return weights
-
-
-def _weigh_trend(
-    hypothesis: StudyHypothesis, conditions: Sequence[Condition]
-) -> list[tuple[float, dict[str, str]]]:
-    """Return the weights by which a least-squares line changes from the lowest to the highest level.
-
-    Raises:
-        SettingsError: The levels of the factor are no numbers.
-    """
-    factor = str(hypothesis.factor)
-    levels = list(dict.fromkeys(c.levels[factor] for c in conditions if factor in c.levels))
-    try:
-        x = np.array([float(level) for level in levels])
-    except ValueError:
-        raise SettingsError(
-            f"trend = true needs levels of {factor} that are numbers, not {', '.join(levels)}."
-        ) from None
-    require(len(x) > 1, f"trend = true: no factor is named '{factor}'.")
-    deviations = x - x.mean()
-    weights = deviations / (deviations**2).sum() * (x.max() - x.min())
-    when = hypothesis.when
-    return [(float(w), {**when, factor: n}) for w, n in zip(weights, levels, strict=True)]
-
-
-def _select_conditions(conditions: Sequence[Condition], levels: Mapping[str, str]) -> list[str]:
-    """Return the names of the conditions with these levels.
-
-    Raises:
-        SettingsError: There is no such factor or level.
-    """
-    for factor, level in levels.items():
-        factors = list(conditions[0].levels)
-        require(
-            factor in factors,
-            f"no factor of the stage is named '{factor}'.{format_suggestion(factor, factors)}",
-        )
-        known = list(dict.fromkeys(condition.levels[factor] for condition in conditions))
-        require(
-            level in known,
-            f"factor {factor} has no level '{level}'.{format_suggestion(level, known)}",
-        )
-    return [c.name for c in conditions if all(c.levels[f] == v for f, v in levels.items())]
-
-
-def describe_comparison(hypothesis: StudyHypothesis) -> str:
-    """Return what the effect of a hypothesis is, in words."""
-    metric = hypothesis.metric.replace("_", " ")
-    if hypothesis.effect is not None:
-        return f"{metric}: {hypothesis.effect}"
-    given = ", ".join(f"{factor} = {level}" for factor, level in hypothesis.when.items())
-    where = f" where {given}" if given else ""
-    if hypothesis.contrast:
-        terms = []
-        for term in hypothesis.contrast:
-            levels = ", ".join(f"{factor} = {level}" for factor, level in term.when.items())
-            terms.append(f"{term.weight:+g} x ({levels})")
-        return f"{metric}: {' '.join(terms)}{where}"
-    if hypothesis.trend:
-        return f"{metric}: change along {hypothesis.factor}, lowest to highest level{where}"
-    if hypothesis.levels:
-        first, second = hypothesis.levels
-        return f"{metric}: {hypothesis.factor} = {first} minus {second}{where}"
-    against = f" minus {hypothesis.against:g}" if hypothesis.against else ""
-    return f"mean of {metric}{against}{where}"
-
-
-def compute_effect(
-    hypothesis: StudyHypothesis, weights: Weights, values: Mapping[str, Sequence[float | None]]
-) -> HypothesisEffect:
-    """Return the effect of a hypothesis for each seed.
-
-    Args:
-        hypothesis: The hypothesis.
-        weights: Weight of each condition.
-        values: Of the metric by condition, one per seed; None where it does not apply.
-    """
-    n_seeds = len(next(iter(values.values())))
-    effects = []
-    for seed in range(n_seeds):
-        terms = [(weight, values[name][seed]) for name, weight in weights.items() if weight]
-        present = [weight * value for weight, value in terms if value is not None]
-        if len(present) == len(terms):
-            effects.append(_add_exactly([*present, -hypothesis.against]))
-    return HypothesisEffect(tuple(effects), n_seeds - len(effects))
-
-
-def _add_exactly(terms: Sequence[float]) -> float:
-    """Return a sum, 0 if it is only what rounding leaves: equal conditions must have no effect."""
-    total = math.fsum(terms)
-    return 0.0 if abs(total) <= _ROUNDING * max(map(abs, terms)) else total
+    finding: str  # the verdict, and of a refuted claim what was found instead
+    simultaneous: Estimate | None  # with the interval by which all hypotheses are decided at once
+    parts: list[tuple[str, Estimate | None]]  # the effect at each level over which it is averaged
 
 
 def decide_all(
@@ -205,36 +72,40 @@ def decide_all(
         hypotheses, effects, p_values, adjusted, strict=True
     ):
         values = np.array(effect.values)
-        estimate = estimate_mean(values) if len(values) else None
+        level = 1.0 - SIGNIFICANCE_LEVEL / len(hypotheses)
+        finding = NOT_DECIDED
         if quick:
-            verdict, reason = NOT_DECIDED, "A quick run decides nothing."
+            reason = "A quick run decides nothing."
         elif len(values) < _MIN_VALUES:
-            verdict = NOT_DECIDED
             reason = f"Only {len(values)} seeds have a value in all conditions."
         else:
-            verdict, reason = _decide(hypothesis, values, p_adjusted, len(hypotheses))
+            finding, reason = _decide(hypothesis, estimate_mean(values, level), p_adjusted)
             if effect.n_missing:
                 reason += f" {effect.n_missing} seeds had no value and were left out."
-        words = (hypothesis.name, hypothesis.claim, hypothesis.metric)
-        comparison = describe_comparison(hypothesis)
         verdicts.append(
-            HypothesisVerdict(*words, comparison, estimate, p, p_adjusted, verdict, reason)
-        )
+            HypothesisVerdict(
+                hypothesis.name, hypothesis.claim, hypothesis.metric,
+                describe_comparison(hypothesis, effect.averaged), _estimate(effect.values), p,
+                p_adjusted, finding.split(":")[0], reason, finding,
+                _estimate(effect.values, level), [(n, _estimate(v)) for n, v in effect.parts],
+            )
+        )  # fmt: skip
     return verdicts
 
 
-def _decide(
-    hypothesis: StudyHypothesis, values: np.ndarray, p_value: float, n_hypotheses: int
-) -> tuple[str, str]:
-    """Return the verdict on one hypothesis, and the reason as a sentence.
+def _estimate(values: Sequence[float], level: float = 1.0 - SIGNIFICANCE_LEVEL) -> Estimate | None:
+    """Return the mean of values with its interval; None without values."""
+    return estimate_mean(np.array(values), level) if values else None
+
+
+def _decide(hypothesis: StudyHypothesis, wide: Estimate, p_value: float) -> tuple[str, str]:
+    """Return what was found about one hypothesis, and the reason as a sentence.
 
     Args:
         hypothesis: The hypothesis.
-        values: Its effect for each seed, two or more.
+        wide: Its effect, with the simultaneous interval.
         p_value: Adjusted for all hypotheses.
-        n_hypotheses: Number of hypotheses of the study, for the simultaneous interval.
     """
-    wide = estimate_mean(values, 1.0 - SIGNIFICANCE_LEVEL / n_hypotheses)
     assert wide.low is not None  # there are two values or more
     assert wide.high is not None
     is_clear = p_value < SIGNIFICANCE_LEVEL
@@ -248,16 +119,17 @@ def _decide(
                 "the difference up to which the two count as equal."
             )
         if is_clear and abs(mean) > smallest:
-            return REFUTED, f"{clear}, more than the {format_number(smallest)} that count as equal."
-        return NOT_DECIDED, _describe_open(p_value, interval)
+            reason = f"{clear}, more than the {format_number(smallest)} that count as equal."
+            return f"{REFUTED}: they differ", reason
+        return NOT_DECIDED, _describe_open(hypothesis, p_value, interval)
     sign = 1.0 if hypothesis.predict == "higher" else -1.0
     highest = sign * (wide.high if sign > 0 else wide.low)  # in the direction of the claim
     if is_clear and sign * mean < 0:
-        return REFUTED, f"{clear}, in the opposite direction."
+        return f"{REFUTED}: the opposite was found", f"{clear}, in the opposite direction."
     if is_clear and sign * mean >= smallest:
         return SUPPORTED, f"{clear}, in the direction of the claim."
     if smallest > 0 and highest < smallest:
-        return REFUTED, (
+        return f"{REFUTED}: the effect is too small to matter", (
             f"The simultaneous interval, {interval}, excludes an effect of "
             f"{format_number(sign * smallest)}, the smallest that matters."
         )
@@ -266,15 +138,24 @@ def _decide(
             f"{clear}, in the direction of the claim but below {format_number(sign * smallest)}, the "
             f"smallest that matters, which the simultaneous interval, {interval}, does not exclude."
         )
-    return NOT_DECIDED, _describe_open(p_value, interval)
+    return NOT_DECIDED, _describe_open(hypothesis, p_value, interval)
 
 
-def _describe_open(p_value: float, interval: str) -> str:
-    """Return the sentence of a null result: what was not shown, and what is still possible."""
-    return (
-        f"No difference was shown (adjusted p = {p_value:.3g}), and none was excluded: the "
-        f"simultaneous interval is {interval}."
+def _describe_open(hypothesis: StudyHypothesis, p_value: float, interval: str) -> str:
+    """Return the sentence of a null result: what was not shown, and what is still possible.
+
+    Args:
+        hypothesis: The hypothesis.
+        p_value: Adjusted for all hypotheses.
+        interval: The simultaneous interval as text.
+    """
+    text = (
+        f"Neither direction was shown (adjusted p = {p_value:.3g}); effects from {interval} are possible "
+        "(simultaneous interval), larger ones are excluded."
     )
+    if hypothesis.smallest:
+        return text
+    return f"{text} No smallest effect that matters was set, so that a small one cannot be told from none."
 
 
 def count_needed_seeds(n_hypotheses: int) -> int:

@@ -36,14 +36,14 @@ def report_study(settings: Mapping[str, Any], events: EventList) -> list[Block]:
         text = make_text("", [f"{len(done)}{total} runs are done; verdicts come at the end."])
         return [text, make_table("Runs so far", ["stage", "condition", "seed"], rows)]
     lines = [
-        f"{verdict}: {claim} {reason}"
-        for _, claim, _, _, _, _, _, verdict, reason in last["verdicts"]
+        f"{finding[:1].upper()}{finding[1:]}. Claim: {claim} {reason}"
+        for _, claim, _, _, _, _, _, _, reason, finding, *_ in last["verdicts"]
     ]
     about = [str(last["question"]), *([_QUICK] if last["quick"] else [])]
     blocks = [make_text(str(last["title"]), about), make_text("Verdicts", lines, "verdict")]
     cells = [
         [name, comparison, show_estimate(effect), f"{p:.3g}", f"{adjusted:.3g}", verdict]
-        for name, _, _, comparison, effect, p, adjusted, verdict, _ in last["verdicts"]
+        for name, _, _, comparison, effect, p, adjusted, verdict, *_ in last["verdicts"]
     ]
     headings = ["hypothesis", "effect", "95 % interval", "p", "adjusted p", "verdict"]
     blocks.append(make_table("Hypotheses", headings, cells))
