@@ -99,7 +99,7 @@ KINDS = {
     "scenarios": ("scenarios", evaluate_scenarios, EvaluateScenarios,
                   {"policies": {"all": "kin://random"}, "scenario_file": "scenarios.toml",
                    "episodes": 4}),
-    "compare-two": ("compare", compare_policies, Compare, {**CANDIDATES, "policies": POLICIES[:2]}),
+    "compare-two": ("compare", compare_policies, Compare, {**CANDIDATES, "policies": POLICIES[:2], "replays": 1}),
     "compare-three": ("compare", compare_policies, Compare, {**CANDIDATES, "policies": POLICIES}),
     "round-robin": ("round_robin", round_robin, RoundRobin,
                     {**HEAD_TO_HEAD, "policies": POLICIES, "episodes": 2}),
