@@ -67,7 +67,9 @@ RESPONSE = {
     **TRAINING, "steps": 500, "episodes": 4,
     "policies": {"grazer": {"still": "kin://noop"}, "hunter": {"chance": "kin://random"}},
 }  # fmt: skip
-PLAN = (files("kinfolk.cli") / "templates/study/plan.toml.txt").read_text()
+PLAN = (
+    (files("kinfolk.cli") / "templates/study/plan.toml.txt").read_text().replace("$title", "quick")
+)
 POLICIES = ["kin://smart", "kin://random", "kin://noop"]
 FAILING = "class:kinfolk.policies.failing.FailingPolicy?after=5"
 SCENARIOS = """

@@ -66,7 +66,9 @@ def check_fits(screen, what):
         """() => [...document.querySelectorAll('body *')].filter((e) => {
           const box = e.getBoundingClientRect();
           const scrolls = e.closest('.scroll, .chips, .tree, .u-wrap, select, svg, .crumbs, dialog');
-          return box.width && !scrolls && box.right > innerWidth + 1; }).map((e) => e.tagName + '.' + e.className)"""
+          const spills = e.scrollWidth > e.clientWidth + 1 && getComputedStyle(e).display !== 'inline';
+          return box.width && !scrolls && (box.right > innerWidth + 1 || spills && getComputedStyle(e).overflowX === 'visible');
+        }).map((e) => e.tagName + '.' + e.className)"""
     )
     assert wide == [], what
 
@@ -167,6 +169,20 @@ def test_the_exported_page_of_every_kind_shows_the_same(
             assert set(links) <= {f"#run={run}&replay={name}" for name in replays[:1]}
             if replays:
                 assert check_tabs(screen, run, replays[0], name) == expected_tabs(run)
+
+
+def test_a_figure_without_any_value_says_so(address, open_screen):
+    with open_screen(address) as screen:
+        screen.open("#run=train-league")
+        blocks = screen.page.locator("[data-block]")
+        blocks.first.wait_for()
+        texts = dict(blocks.evaluate_all("all => all.map(b => [b.dataset.block, b.textContent])"))
+        title = "Return of each slot at the end"
+        names = "herd, herd_exploiter, pack, pack_exploiter"
+        assert texts[title] == f"{title}There is no value of {names} yet."
+        title = "Win rates by which opponents are drawn"
+        no_rate = "There is no win rate yet: no episode against a member of the league has ended."
+        assert texts[title] == title + no_rate
 
 
 def test_a_tournament_leads_to_its_games_page_and_failures(address, open_screen):

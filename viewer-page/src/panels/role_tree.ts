@@ -51,7 +51,7 @@ export class RoleTree {
     const toggle = h("label", {}, h("input", { type: "checkbox", checked: this.showAll, onchange: () => { this.showAll = !this.showAll; this.draw(); } }), " all roles");
     const origins = new Set([...this.roles.values()].map((role) => role.origin));
     const legend = h("div.legend", {}, ...Object.entries(ORIGIN_COLOURS).filter(([origin]) => origins.has(origin)).map(([origin, colour]) => h("span", {}, h("i", { style: `background:${colour}` }), origin)));
-    this.element.replaceChildren(this.archive.element, h("h2", {}, "Roles"), h("div.row", {}, toggle, legend), h("div.role-columns", {}, this.tree, this.detail()));
+    this.element.replaceChildren(this.archive.element, h("h2", {}, "Roles"), h("div.row", {}, toggle, legend), h("p.hint.tree-key", {}, "★ the fittest, with its line of descent; larger: fitter; dashed: second parent"), h("div.role-columns", {}, this.tree, this.detail()));
     this.tree.replaceChildren(this.drawTree());
   }
 
