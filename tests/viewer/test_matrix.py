@@ -171,6 +171,17 @@ def test_the_exported_page_of_every_kind_shows_the_same(
                 assert check_tabs(screen, run, replays[0], name) == expected_tabs(run)
 
 
+def test_a_selected_role_is_that_of_the_run_which_is_shown(address, open_screen):
+    with open_screen(address) as screen:
+        screen.open("#run=roles&view=page")
+        screen.page.locator("g.role").nth(1).click()
+        chosen = screen.page.locator("g.role.selected").get_attribute("data-role")
+        assert screen.page.inner_text(".role-columns .role-detail h2").startswith(chosen)
+        go(screen, "#run=roles-archive&view=page")
+        screen.page.wait_for_selector(".run-head h1:has-text('roles-archive')")
+        screen.page.wait_for_selector("g.role.selected text:has-text('★')")
+
+
 def test_a_figure_without_any_value_says_so(address, open_screen):
     with open_screen(address) as screen:
         screen.open("#run=train-league")
@@ -179,7 +190,7 @@ def test_a_figure_without_any_value_says_so(address, open_screen):
         texts = dict(blocks.evaluate_all("all => all.map(b => [b.dataset.block, b.textContent])"))
         title = "Return of each slot at the end"
         names = "herd, herd_exploiter, pack, pack_exploiter"
-        assert texts[title] == f"{title}There is no value of {names} yet."
+        assert texts[title] == f"{title}There is no value of {names}."
         title = "Win rates by which opponents are drawn"
         no_rate = "There is no win rate yet: no episode against a member of the league has ended."
         assert texts[title] == title + no_rate

@@ -237,11 +237,11 @@ export class Page {
       info, report, head: replay?.head ?? null, result: replay?.result ?? null, loadMetrics: () => source.metrics(info.name),
       pageHref: (page) => source.pageHref(info.name, page), open: (name) => this.navigate({ run: info.name, replay: name }),
     });
-    this.nets.show(report?.family ?? null);
+    this.nets.show(report?.family ?? null, info.name);
     try {
-      side.roles.show(roles);
+      side.roles.show(roles, info.name);
     } catch (error) {
-      side.roles.show(null);
+      side.roles.show(null, info.name);
       this.showProblem(new Error(`The roles of ${info.name} cannot be shown: ${(error as Error).message}.`));
     }
     side.setHasRoles(info.roles);

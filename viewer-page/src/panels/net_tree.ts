@@ -14,6 +14,7 @@ export class NetTree {
   readonly element = h("section.lineage.nets", { "aria-label": "Family of nets", hidden: true });
   private nets = new Map<number, Net>();
   private family: Family | null = null;
+  private run = "";
   private selected: number | null = null;
   private drawnWidth = 0;
 
@@ -23,8 +24,9 @@ export class NetTree {
     }).observe(this.element);
   }
 
-  /** Show the family of a run; null hides the panel. */
-  show(family: Family | null): void {
+  /** Show the family of a run; null hides the panel, and another run's selection is dropped. */
+  show(family: Family | null, run: string): void {
+    if (run !== this.run) [this.run, this.selected] = [run, null];
     this.family = family;
     this.element.hidden = !family?.members.length;
     this.nets = new Map((family?.members ?? []).map((net) => [net.uid, net]));

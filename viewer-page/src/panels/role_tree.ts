@@ -21,6 +21,7 @@ export class RoleTree {
   readonly element = h("section.roles", { "aria-label": "Roles" });
   private roles = new Map<string, Role>();
   private champion: Role | null = null;
+  private run = "";
   private selected: string | null = null;
   private showAll = false;
   private archive = new ArchiveMap();
@@ -35,7 +36,9 @@ export class RoleTree {
     }).observe(this.tree);
   }
 
-  show(history: any | null): void {
+  /** Show the roles of a run; another run's selection is dropped. */
+  show(history: any | null, run: string): void {
+    if (run !== this.run) [this.run, this.selected, this.archive] = [run, null, new ArchiveMap()];
     this.archive.show(history?.archive ?? null);
     this.roles = new Map(readRoles(history).map((role) => [role.id, role]));
     this.champion = findChampion([...this.roles.values()]);

@@ -27,7 +27,7 @@ export function estimateText(row: EstimateRow): string {
 
 export function forestPlot(block: Extract<Block, { type: "estimates" }>, colours: NamedColours): HTMLElement {
   const finite = block.rows.flatMap(({ estimate, values }) => [...(estimate ?? []).slice(0, 3), ...values]).filter((value): value is number => value !== null && value !== undefined);
-  if (!finite.length) return h("p.hint", {}, `There is no value of ${block.rows.map(({ name }) => name).join(", ") || "anything"} yet.`);
+  if (!finite.length) return h("p.hint", {}, `There is no value of ${block.rows.map(({ name }) => name).join(", ") || "anything"}.`);
   if (block.zero) finite.push(0);
   let [low, high] = [Math.min(...finite), Math.max(...finite)];
   if (low === high) [low, high] = [low - (Math.abs(low) || 1) / 2, high + (Math.abs(high) || 1) / 2];
