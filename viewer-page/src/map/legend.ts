@@ -44,7 +44,7 @@ function entries({ style, replay }: MapView): HTMLElement[] {
   const owners = style.owners.filter((name) => !style.groups.includes(name)).map((name) => entry(patch(style.owner(name)), `owned by ${style.label(name)}`));
   const areas = labels("area").map((name) => entry(patch(css(mix(colours.ground, rgb(style.owner(name)), 0.3))), `territory of ${style.label(name)}`));
   const shapes = new Set(labels("kind").map((kind, code) => style.shape(kind, code)));
-  const texts = [size ? `Agents are larger with more ${size.name}.` : "", shapes.has("stock") ? "Pale: empty." : "", shapes.has("amount") ? "Dark: much." : "", shapes.has("diamond") ? "Filled: held." : ""];
+  const texts = [size ? `Agents are larger with more ${size.name}.` : "", shapes.has("stock") ? "Pale: empty." : "", shapes.has("amount") ? "Dark: much." : "", shapes.has("diamond") ? "Filled: held." : "", areas.length > 1 ? "Mixed: of both." : ""];
   const notes = [h("li.hint", {}, [...texts, "Ring: selected. Dashed: its view."].filter(Boolean).join(" "))];
   return [...groups, ...letters, ...dead, ...cells, ...owners, ...areas, ...notes];
 }
