@@ -174,12 +174,12 @@ def test_the_exported_page_of_every_kind_shows_the_same(
 def test_a_selected_role_is_that_of_the_run_which_is_shown(address, open_screen):
     with open_screen(address) as screen:
         screen.open("#run=roles&view=page")
-        screen.page.locator("g.role").nth(1).click()
-        chosen = screen.page.locator("g.role.selected").get_attribute("data-role")
-        assert screen.page.inner_text(".role-columns .role-detail h2").startswith(chosen)
+        screen.page.locator("g.role[data-role=BaseScout]").click()  # of both runs
+        assert screen.page.inner_text(".role-columns .role-detail h2").startswith("BaseScout")
         go(screen, "#run=roles-archive&view=page")
         screen.page.wait_for_selector(".run-head h1:has-text('roles-archive')")
-        screen.page.wait_for_selector("g.role.selected text:has-text('★')")
+        screen.page.wait_for_function("() => !kinfolk.navigating")
+        assert screen.page.locator("g.role.selected text").text_content().startswith("★")
 
 
 def test_a_figure_without_any_value_says_so(address, open_screen):
