@@ -16,10 +16,10 @@ RUNS = {
     "--eval-games 20 --replay-every 4",
 }
 PICTURES = {
-    "viewer-savanna.png": "png savanna --tick 300 --agent 3 --descendants --tab 3",
-    "viewer.png": "png evolved --replay generation-00008 --tick 420 --agent 3",
-    "viewer-roles.png": "png evolved --replay champion --tick 700 --tab 4 --theme dark",
-    "viewer-compare.png": "png evolved --replay champion --with-replay seeded --tick 700 --tab 2",
+    "viewer-savanna.png": "png savanna --tick 300 --agent 3 --descendants --tab lineage",
+    "viewer.png": "png evolved --replay champion --tick 420 --agent 6",
+    "viewer-roles.png": "png evolved --replay champion --tick 700 --tab roles --theme dark",
+    "viewer-compare.png": "png evolved --replay champion --with-replay seeded --tick 700 --tab charts",
     "viewer.gif": "gif evolved --replay champion --from 150 --to 300 --every 3 "
     "--speed 12 --size 520x545",
 }

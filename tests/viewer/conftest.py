@@ -11,6 +11,7 @@ import pytest
 
 from kinfolk.core.settings import validate_settings
 from kinfolk.engines import make_engine
+from kinfolk.jobs.compare import Compare, compare_policies
 from kinfolk.jobs.evaluate import Evaluate, evaluate
 from kinfolk.store.run import create_run
 from kinfolk.store.run_job import run_and_store
@@ -68,6 +69,21 @@ def runs(tmp_path_factory):
     roles = make_run(root / "roles", **EXPLAINING)
     shutil.copy(Path(__file__).parent / "role_history.json", roles.folder)
     return root
+
+
+@pytest.fixture(scope="session")
+def comparison(tmp_path_factory):
+    """A run that compares two policies and has a replay of each."""
+    folder = tmp_path_factory.mktemp("comparison") / "rivals"
+    policies = ["kin://random", "kin://noop"]
+    settings = validate_settings(
+        Compare, {"world": "probe", "policies": policies, "episodes": 3, "replays": 1,
+                  "agent_slot_map": {"grazer": "candidate", "hunter": "candidate"}}
+    )  # fmt: skip
+    run = create_run(folder, "compare", settings.model_dump())
+    engine = make_engine("local", 1)
+    list(run_and_store(run, lambda snapshot: compare_policies(settings, engine, snapshot)))
+    return folder
 
 
 @contextmanager
@@ -151,10 +167,11 @@ class Screen:
         )
         self.page.evaluate("() => new Promise(done => requestAnimationFrame(() => done()))")
 
-    def save_screenshot(self, name):
+    def save_screenshot(self, name, whole=False):
+        """Save what the window shows, or with `whole` also what can be scrolled to."""
         path = SCREENSHOTS / f"{name}.png"
         path.parent.mkdir(parents=True, exist_ok=True)
-        self.page.screenshot(path=path)
+        self.page.screenshot(path=path, full_page=whole)
 
     def terrain_pixels(self, view=0):
         """Return the pixels of the terrain, row by row, as red, green, blue."""

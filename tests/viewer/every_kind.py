@@ -67,7 +67,9 @@ RESPONSE = {
     **TRAINING, "steps": 500, "episodes": 4,
     "policies": {"grazer": {"still": "kin://noop"}, "hunter": {"chance": "kin://random"}},
 }  # fmt: skip
-PLAN = (files("kinfolk.cli") / "templates/study/plan.toml.txt").read_text()
+PLAN = (
+    (files("kinfolk.cli") / "templates/study/plan.toml.txt").read_text().replace("$title", "quick")
+)
 POLICIES = ["kin://smart", "kin://random", "kin://noop"]
 FAILING = "class:kinfolk.policies.failing.FailingPolicy?after=5"
 SCENARIOS = """
@@ -99,7 +101,7 @@ KINDS = {
     "scenarios": ("scenarios", evaluate_scenarios, EvaluateScenarios,
                   {"policies": {"all": "kin://random"}, "scenario_file": "scenarios.toml",
                    "episodes": 4}),
-    "compare-two": ("compare", compare_policies, Compare, {**CANDIDATES, "policies": POLICIES[:2]}),
+    "compare-two": ("compare", compare_policies, Compare, {**CANDIDATES, "policies": POLICIES[:2], "replays": 1}),
     "compare-three": ("compare", compare_policies, Compare, {**CANDIDATES, "policies": POLICIES}),
     "round-robin": ("round_robin", round_robin, RoundRobin,
                     {**HEAD_TO_HEAD, "policies": POLICIES, "episodes": 2}),

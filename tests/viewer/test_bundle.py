@@ -1,5 +1,6 @@
 """The committed page is built from the sources in viewer-page."""
 
+import json
 import os
 import re
 import shutil
@@ -49,6 +50,25 @@ def test_the_committed_page_is_built_from_its_sources(sources, tmp_path):
 def test_the_sources_pass_the_type_check(sources):
     process = run(sources, "npm", "run", "--silent", "check")
     assert process.returncode == 0, process.stdout
+
+
+FORMAT_TICKS = """
+const { outputFiles } = require("esbuild").buildSync(
+  { entryPoints: ["src/dom.ts"], bundle: true, format: "cjs", write: false });
+const module_ = { exports: {} };
+new Function("module", "exports", outputFiles[0].text)(module_, module_.exports);
+console.log(JSON.stringify(TICKS.map(module_.exports.formatTicks)));
+"""
+
+
+def test_the_numbers_of_an_axis_can_be_told_apart(sources):
+    ticks = [[1.7905, 1.791, 1.7915], [0, 0.00002, 0.00004], [0, 0.25, 0.5], [1000, 2500], [3]]
+    process = run(sources, "node", "-e", FORMAT_TICKS.replace("TICKS", json.dumps(ticks)))
+    assert process.returncode == 0, process.stderr
+    assert json.loads(process.stdout) == [
+        ["1.7905", "1.791", "1.7915"], ["0", "2e-5", "4e-5"], ["0", "0.25", "0.5"],
+        ["1,000", "2,500"], ["3"],
+    ]  # fmt: skip
 
 
 def test_the_page_loads_nothing_from_other_hosts():

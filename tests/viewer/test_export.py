@@ -4,6 +4,7 @@ from base64 import b64encode
 
 import pytest
 
+from kinfolk.cli.app import main
 from kinfolk.replay.codec import (
     HEADER_BYTES,
     MAGIC,
@@ -52,6 +53,38 @@ def test_two_runs_and_their_roles_are_exported_into_one_page(open_screen, runs, 
         assert screen.page.locator(".map").count() == 2
         screen.page.keyboard.press("4")
         assert screen.page.inner_text(".role-detail h2") == "Get_hearts-2"
+
+
+def test_an_exported_comparison_opens_on_its_verdict_and_leads_to_its_game(
+    open_screen, comparison, tmp_path
+):
+    path = tmp_path / "rivals.html"
+    path.write_bytes(export_page([(comparison, None)]))
+    with open_screen(path.as_uri()) as screen:
+        screen.open()
+        blocks = screen.page.locator("[data-block]").evaluate_all(
+            "all => all.map(b => b.dataset.block)"
+        )
+        assert blocks[:2] == ["Verdict", "Differences"]
+        assert screen.page.locator("[data-block=Differences] svg").count() > 0
+        screen.page.click("a.button:has-text('game-00000-0-random')")
+        screen.wait_for_tick(0)
+
+
+def test_two_games_of_a_comparison_open_side_by_side(open_screen, comparison, tmp_path):
+    path = tmp_path / "rivals.html"
+    games = [(comparison, "game-00000-0-random"), (comparison, "game-00000-1-noop")]
+    path.write_bytes(export_page(games))
+    with open_screen(path.as_uri()) as screen:
+        screen.open()
+        assert screen.page.locator(".map").count() == 2
+
+
+def test_the_help_says_that_any_run_can_be_exported(capsys):
+    with pytest.raises(SystemExit) as exited:
+        main(["export", "html", "--help"])
+    assert exited.value.code == 0
+    assert "Any run, with or without a replay." in capsys.readouterr().out
 
 
 def test_a_run_name_with_a_tag_cannot_close_the_script_element(runs, tmp_path):

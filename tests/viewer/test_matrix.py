@@ -66,9 +66,24 @@ def check_fits(screen, what):
         """() => [...document.querySelectorAll('body *')].filter((e) => {
           const box = e.getBoundingClientRect();
           const scrolls = e.closest('.scroll, .chips, .tree, .u-wrap, select, svg, .crumbs, dialog');
-          return box.width && !scrolls && box.right > innerWidth + 1; }).map((e) => e.tagName + '.' + e.className)"""
+          const spills = e.scrollWidth > e.clientWidth + 1 && getComputedStyle(e).display !== 'inline';
+          return box.width && !scrolls && (box.right > innerWidth + 1 || spills && getComputedStyle(e).overflowX === 'visible');
+        }).map((e) => e.tagName + '.' + e.className)"""
     )
     assert wide == [], what
+
+
+def save_whole(screen, name):
+    """Save a screenshot of a page from its first to its last line, in a window that is high enough."""
+    page = screen.page
+    size = page.viewport_size
+    height = page.evaluate(
+        "() => { const main = document.querySelector('.runs, .run-page'); main.scrollTop = 0; scrollTo(0, 0);"
+        " return Math.ceil(main.getBoundingClientRect().top + main.scrollHeight); }"
+    )
+    page.set_viewport_size({"width": size["width"], "height": max(size["height"], height)})
+    screen.save_screenshot(name)
+    page.set_viewport_size(size)
 
 
 def check_page(screen, run, name):
@@ -81,7 +96,7 @@ def check_page(screen, run, name):
     )
     assert [title for title in EXPECTED_BLOCKS[run] if title not in titles] == []
     check_fits(screen, run)
-    screen.save_screenshot(f"matrix/{name}/{run}")
+    save_whole(screen, f"matrix/{name}/{run}")
     return titles
 
 
@@ -98,8 +113,8 @@ def check_tabs(screen, run, replay, name):
             wait_until_drawn(screen)
             assert shown_tab(screen) == tab, f"{run}, {tab} by click"
             check_fits(screen, f"{run}, {tab}")
-            if agent is not None:
-                screen.save_screenshot(f"matrix/{name}/{run}-{tab.lower()}")
+            suffix = "" if agent is None else "-selected"
+            screen.save_screenshot(f"matrix/{name}/{run}-{tab.lower()}{suffix}", whole=True)
         for tab in reversed(names):
             screen.page.keyboard.press(str(TABS.index(tab) + 1))
             assert shown_tab(screen) == tab, f"{run}, {tab} by key"
@@ -109,6 +124,10 @@ def check_tabs(screen, run, replay, name):
             assert shown_tab(screen) == tab, f"{run}, {tab} by link"
             assert screen.page.evaluate("kinfolk.player.selected") == agent
     return names
+
+
+def expected_tabs(run):
+    return [tab for tab in TABS if tab != "Roles" or "roles" in run]
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
@@ -121,29 +140,60 @@ def test_every_page_and_tab_of_every_kind_opens(every_kind, address, open_screen
         screen.page.wait_for_selector("tr[data-run=play]")
         assert screen.page.locator("tr[data-run]").count() == len(RUNS)
         check_fits(screen, "list")
-        screen.save_screenshot(f"matrix/{name}/list")
+        save_whole(screen, f"matrix/{name}/list")
         for run in RUNS:
             check_page(screen, run, name)
             replays = index.get_info(run)["replays"]
             if replays:
                 names = check_tabs(screen, run, replays[0]["name"], name)
-                assert names == [tab for tab in TABS if tab != "Roles" or "roles" in run]
+                assert names == expected_tabs(run)
         assert screen.page.get_attribute("html", "data-theme") == theme
 
 
-def test_the_exported_page_of_every_kind_shows_the_same(every_kind, open_screen, tmp_path):
-    index = RunIndex(every_kind)
+@pytest.mark.parametrize(("size", "theme"), [("1280", "light"), ("phone", "dark")])
+def test_the_exported_page_of_every_kind_shows_the_same(
+    every_kind, open_screen, tmp_path, size, theme
+):
+    (width, height), index, name = SIZES[size], RunIndex(every_kind), f"exported-{size}-{theme}"
     for run in RUNS:
         file = tmp_path / f"{run}.html"
         file.write_bytes(export_page([(every_kind / run, None)]))
-        with open_screen(file.as_uri()) as screen:
-            screen.open(f"#run={run}&view=page")
-            screen.page.wait_for_selector(".run-head h1")
-            shown = screen.page.locator("[data-block]").evaluate_all(
-                "all => all.map(b => b.dataset.block)"
-            )
+        with open_screen(file.as_uri(), width=width, height=height, scheme=theme) as screen:
+            screen.open()
+            shown = check_page(screen, run, name)
             assert shown == [block["title"] for block in index.get_report(run)["blocks"]]
-            screen.save_screenshot(f"matrix/exported/{run}")
+            replays = [replay["name"] for replay in index.get_info(run)["replays"]]
+            links = screen.page.locator("table.matrix a").evaluate_all(
+                "all => all.map(a => a.hash)"
+            )
+            assert set(links) <= {f"#run={run}&replay={name}" for name in replays[:1]}
+            if replays:
+                assert check_tabs(screen, run, replays[0], name) == expected_tabs(run)
+
+
+def test_a_selected_role_is_that_of_the_run_which_is_shown(address, open_screen):
+    with open_screen(address) as screen:
+        screen.open("#run=roles&view=page")
+        screen.page.locator("g.role[data-role=BaseScout]").click()  # of both runs
+        assert screen.page.inner_text(".role-columns .role-detail h2").startswith("BaseScout")
+        go(screen, "#run=roles-archive&view=page")
+        screen.page.wait_for_selector(".run-head h1:has-text('roles-archive')")
+        screen.page.wait_for_function("() => !kinfolk.navigating")
+        assert screen.page.locator("g.role.selected text").text_content().startswith("★")
+
+
+def test_a_figure_without_any_value_says_so(address, open_screen):
+    with open_screen(address) as screen:
+        screen.open("#run=train-league")
+        blocks = screen.page.locator("[data-block]")
+        blocks.first.wait_for()
+        texts = dict(blocks.evaluate_all("all => all.map(b => [b.dataset.block, b.textContent])"))
+        title = "Return of each slot at the end"
+        names = "herd, herd_exploiter, pack, pack_exploiter"
+        assert texts[title] == f"{title}There is no value of {names}."
+        title = "Win rates by which opponents are drawn"
+        no_rate = "There is no win rate yet: no episode against a member of the league has ended."
+        assert texts[title] == title + no_rate
 
 
 def test_a_tournament_leads_to_its_games_page_and_failures(address, open_screen):

@@ -115,8 +115,12 @@ def test_the_table_is_searched_sorted_and_filtered_by_tags(tmp_path, serve, open
         assert shown(page)[:2] == ["run-000", "run-001"]
         page.click("th.by-name button")
         assert shown(page)[0] == "run-199"
+        assert page.evaluate("document.activeElement.title") == "Sort by run"
         page.click("button.chip:has-text('#fifty')")
         assert shown(page) == ["run-150", "run-100", "run-050", "run-000"]
+        assert page.evaluate("document.activeElement.textContent") == "#fifty4"
+        page.keyboard.press("ArrowDown")
+        assert page.evaluate("document.activeElement.textContent") == "run-150"
         assert page.url.endswith("#search=%23fifty&sort=-name")
         page.reload()
         page.wait_for_selector("tr[data-run=run-150]")
@@ -129,6 +133,8 @@ def test_the_table_is_searched_sorted_and_filtered_by_tags(tmp_path, serve, open
         page.wait_for_selector(".run-head h1:has-text('run-100')")
         page.go_back()
         page.wait_for_selector("tr[data-run=run-100]")
+        page.keyboard.press("ArrowDown")
+        assert page.evaluate("document.activeElement.textContent") == "run-100", "without a click"
         page.keyboard.press("/")
         page.keyboard.press("Escape")
         page.wait_for_selector("tr[data-run=run-199]")

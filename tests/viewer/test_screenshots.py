@@ -10,7 +10,15 @@ import pytest
 from kinfolk.cli.app import main
 from kinfolk.core.errors import UsageError
 from kinfolk.viewer import browser
-from kinfolk.viewer.screenshots import Screenshot, capture, encode_gif, encode_mp4, open_page
+from kinfolk.viewer.screenshots import (
+    TAB_NAMES,
+    Screenshot,
+    capture,
+    encode_gif,
+    encode_mp4,
+    open_page,
+    parse_tab,
+)
 
 pytestmark = [pytest.mark.xdist_group("viewer"), pytest.mark.more]
 BLUE, VERMILLION = (0, 114, 178), (213, 94, 0)
@@ -71,6 +79,21 @@ def test_the_command_writes_a_screenshot_of_the_charts(browser, runs, tmp_path):
     assert image.getpixel((2, 2)) == (0x1B, 0x1F, 0x24), "the dark card"
 
 
+@pytest.mark.parametrize(("name", "number"), [(name, n) for n, name in enumerate(TAB_NAMES, 1)])
+def test_a_panel_is_chosen_by_its_name_or_by_its_key(browser, runs, name, number):
+    assert parse_tab(name) == parse_tab(name.upper()) == parse_tab(str(number)) == name
+    with open_page([(runs / "roles", None)], Screenshot(part="page", tab=name)) as page:
+        shown = page.evaluate("document.querySelector('.tabs [aria-selected=true]').textContent")
+        assert shown == name.capitalize()
+
+
+def test_the_game_of_a_comparison_can_be_captured(browser, comparison):
+    screenshot = Screenshot(part="page")
+    with open_page([(comparison, "game-00000-1-noop")], screenshot) as page:
+        assert capture(page, screenshot, 2).startswith(b"\x89PNG")
+        assert page.evaluate("kinfolk.player.main.replay.source.name") == "game-00000-1-noop"
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -81,6 +104,11 @@ def test_the_command_writes_a_screenshot_of_the_charts(browser, runs, tmp_path):
          "--size is written WIDTHxHEIGHT, such as 1280x720, not 'big'."),
         (["png", "{run}", "--part", "sky"],
          "Screenshot.part must be one of map, charts, page, lineage, not 'sky'."),
+        (["png", "{run}", "--tab", "6"],
+         "--tab is agent, charts, lineage, roles or run, or its number from 1 to 5, not '6'."),
+        (["mp4", "{run}", "--tab", "4"],
+         "The run {run} has no roles, so its page has no panel of roles. Choose --tab agent, charts, "
+         "lineage or run."),
         (["png", "{run}", "--size", "20x20"], "Screenshot.width must be at least 200, not '20'."),
         (["png", "{run}", "--replay", "none"],
          "The run {run} has no replay 'none'. Known: game-00000."),

@@ -45,6 +45,20 @@ export function formatNumber(value: number): string {
   return String(Math.round(value * 100) / 100);
 }
 
+/** Format the numbers of an axis with as many decimals as tell them apart. */
+export function formatTicks(ticks: (number | null)[]): string[] {
+  const known = ticks.filter((tick): tick is number => tick !== null);
+  const step = known.length > 1 ? Math.abs(known[1] - known[0]) : Math.abs(known[0] ?? 1) || 1;
+  const isTiny = Math.max(...known.map(Math.abs), 0) < 1e-3;
+  let decimals = 0;
+  while (decimals < 10 && Math.abs(step * 10 ** decimals - Math.round(step * 10 ** decimals)) > 1e-6) decimals++;
+  return ticks.map((tick) => {
+    if (tick === null) return "";
+    if (isTiny && tick) return Number(tick.toPrecision(4)).toExponential();
+    return Math.abs(tick) >= 1000 ? formatInteger(Number(tick.toFixed(decimals))) : String(Number(tick.toFixed(decimals)));
+  });
+}
+
 /** Format a figure with three digits, from 100 on without decimals, as the command line does. */
 export function formatFigure(value: number): string {
   if (!Number.isFinite(value)) return "–";

@@ -16,7 +16,8 @@ import { NetTree } from "./panels/net_tree";
 import { SidePanel } from "./side_panel";
 import { Transport } from "./transport";
 
-const MEETINGS = ["tournament", "crossplay"]; // whose results matter more than their first game
+// Jobs whose results matter more than their first game.
+const RESULTS_FIRST = ["compare", "round_robin", "tournament", "crossplay", "scenarios"];
 const LIST_INTERVALS = { pending: 50, running: 4000 }; // milliseconds before the list is read again
 const THEME_KEY = "kinfolk-theme";
 
@@ -103,7 +104,8 @@ export class Page {
   private chooseReplay(address: Address, { job, replays }: RunInfo): string | undefined {
     if (address.replay || address.view === "page") return address.replay;
     const saysNothing = address.tick === null && address.uid === null && !address.tab && !address.other;
-    return saysNothing && MEETINGS.includes(job) ? undefined : replays[0]?.name;
+    const isPair = this.source.embedded && this.runs.length > 1; // exported to be watched side by side
+    return saysNothing && !isPair && RESULTS_FIRST.includes(job) ? undefined : replays[0]?.name;
   }
 
   private async showReplays(address: Address, first: boolean, main: ReplayName): Promise<void> {
@@ -235,11 +237,11 @@ export class Page {
       info, report, head: replay?.head ?? null, result: replay?.result ?? null, loadMetrics: () => source.metrics(info.name),
       pageHref: (page) => source.pageHref(info.name, page), open: (name) => this.navigate({ run: info.name, replay: name }),
     });
-    this.nets.show(report?.family ?? null);
+    this.nets.show(report?.family ?? null, info.name);
     try {
-      side.roles.show(roles);
+      side.roles.show(roles, info.name);
     } catch (error) {
-      side.roles.show(null);
+      side.roles.show(null, info.name);
       this.showProblem(new Error(`The roles of ${info.name} cannot be shown: ${(error as Error).message}.`));
     }
     side.setHasRoles(info.roles);

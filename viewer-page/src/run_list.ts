@@ -45,7 +45,10 @@ export class RunList {
   constructor(private open: (address: Partial<Address>) => void, private remember: (search: string, sort: string) => void) {
     this.element.append(h("div.row.list-head", {}, h("h1", {}, "Runs"), this.count, h("span.space"), this.search, this.compareButton), this.chips, this.table, this.end);
     new IntersectionObserver((entries) => { if (entries.some((entry) => entry.isIntersecting)) this.addRows(); }, { root: this.element, rootMargin: "600px" }).observe(this.end);
-    this.element.addEventListener("keydown", (event) => this.moveFocus(event));
+    document.addEventListener("keydown", (event) => {
+      const isHere = event.target === document.body || this.element.contains(event.target as Node);
+      if (isHere && this.element.isConnected && !document.querySelector("dialog[open]")) this.moveFocus(event);
+    });
   }
 
   /** Show the runs with the search and order of an address. */
@@ -84,6 +87,7 @@ export class RunList {
   /** Draw the rows that match, at least as many as `count` of them. */
   private draw(count = 0): void {
     const words = this.words();
+    const focused = (document.activeElement as HTMLElement | null)?.dataset.control; // a heading or a filter, which is drawn again
     const [key, direction] = [this.sort.replace("-", "") as Key, this.sort.startsWith("-") ? -1 : 1];
     const matching = this.rows.filter((run) => words.every((word) => this.texts.get(run.name)!.includes(word)));
     const keyed = matching.map((run) => [sortValue(run, key), run] as const);
@@ -99,6 +103,7 @@ export class RunList {
     do this.addRows(); while (this.nDrawn < Math.min(count, this.drawn.length));
     if (!this.drawn.length) this.end.replaceChildren(h("p.hint", {}, this.rows.length ? "No run matches. Escape clears the search." : "There are no runs here yet. `kinfolk eval --world savanna --replay 1` makes one that can be watched."));
     else this.end.replaceChildren();
+    if (focused) this.element.querySelector<HTMLElement>(`[data-control="${CSS.escape(focused)}"]`)?.focus({ preventScroll: true });
   }
 
   /** Add the next rows that match; most of a long list is never looked at. */
@@ -114,7 +119,7 @@ export class RunList {
     const next = current ? !descending : descending;
     const sort = () => { this.sort = `${next ? "-" : ""}${key}`; this.changed(); };
     const order = !current ? "none" : descending ? "descending" : "ascending";
-    return h(`th.by-${key}`, { "aria-sort": order }, h("button.sort", { onclick: sort, title: `Sort by ${label}` }, label, current ? (descending ? " ↓" : " ↑") : ""));
+    return h(`th.by-${key}`, { "aria-sort": order }, h("button.sort", { data: { control: `sort ${key}` }, onclick: sort, title: `Sort by ${label}` }, label, current ? (descending ? " ↓" : " ↑") : ""));
   }
 
   /** Buttons that add a kind, world, state or tag to the search, or remove it again. */
@@ -139,7 +144,7 @@ export class RunList {
       this.search.value = [...others, ...(isOn ? [] : [word])].join(" ");
       this.changed();
     };
-    return h("button.chip", { "aria-pressed": String(isOn), onclick: toggle }, formatName(word), h("small", {}, formatInteger(count)));
+    return h("button.chip", { data: { control: word }, "aria-pressed": String(isOn), onclick: toggle }, formatName(word), h("small", {}, formatInteger(count)));
   }
 
   private row(run: RunRow): HTMLElement {

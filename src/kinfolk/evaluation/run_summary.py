@@ -114,7 +114,8 @@ def _describe_scenarios(last: Mapping[str, Any]) -> str:
 def _describe_training(last: Mapping[str, Any]) -> str:
     lives = [f"{n} {format_estimate(e)}" for n, e in last.get("return_per_life", {}).items() if e]
     parts = [] if last["score"] is None else [f"score {format_number(last['score'])}"]
-    return ", ".join([*parts, *([f"return per life {', '.join(lives)}"] if lives else [])])
+    parts += [f"return per life {', '.join(lives)}"] if lives else []
+    return ", ".join(parts) or "no episode has ended"
 
 
 def _describe_exploited(last: Mapping[str, Any]) -> str:
@@ -127,7 +128,8 @@ def _describe_champion(last: Mapping[str, Any]) -> str:
 
 
 def _describe_nets(last: Mapping[str, Any]) -> str:
-    return ", ".join(f"{n} {format_estimate(value)}" for n, value in last["held_out"].items())
+    scores = [f"{n} {format_estimate(value)}" for n, value in last["held_out"].items()]
+    return f"held-out score {', '.join(scores)}" if scores else ""
 
 
 def _describe_sweep(last: Mapping[str, Any]) -> str:

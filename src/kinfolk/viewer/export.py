@@ -49,13 +49,24 @@ def export_page(replays: Sequence[tuple[Path, str | None]]) -> bytes:
             scripts.append(_embed_replay(run, path, title))
         tables["runs"].append({**row, "settings": run.config["settings"]})
         tables["metrics"][title] = collect_metrics(run.events())
-        tables["reports"][title] = {**build_report(run), "symbols": read_symbols(folder)}
+        report = {**build_report(run), "symbols": read_symbols(folder)}
+        _unlink_missing_replays(report, {replay["name"] for replay in row["replays"]})
+        tables["reports"][title] = report
         if row["roles"]:
             tables["roles"][title] = read_roles(folder)
     text = json.dumps(tables)
     text = text.replace("<", "\\u003c")  # so that nothing in it can close the script element
     scripts.append(f'<script type="application/json" id="kinfolk-data">{text}</script>')
     return fill_template("\n".join(scripts)).encode()
+
+
+def _unlink_missing_replays(report: dict[str, Any], embedded: set[str]) -> None:
+    """Remove the links of a report to replays that are not in the page."""
+    for block in report["blocks"]:
+        if block["type"] == "matrix":
+            block["replays"] = [
+                [name if name in embedded else None for name in row] for row in block["replays"]
+            ]
 
 
 def _embed_replay(run: Run, path: Path, title: str) -> str:

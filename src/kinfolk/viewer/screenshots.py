@@ -19,13 +19,13 @@ from kinfolk.store.files import (
     temporary_directory,
     write_atomic,
 )
+from kinfolk.store.run import open_run
 from kinfolk.viewer.browser import BrowserPage, open_browser_page
 from kinfolk.viewer.export import export_page
+from kinfolk.viewer.run_table import make_row
 
 PART_SELECTORS = {"map": ".maps", "charts": ".charts", "page": "body", "lineage": ".lineage"}
-
-
-_PART_TABS = {"charts": 1, "lineage": 2}  # tab whose panel is the part
+TAB_NAMES = ("agent", "charts", "lineage", "roles", "run")  # in the order of their keys, 1 to 5
 
 
 class Screenshot(Settings):
@@ -35,9 +35,26 @@ class Screenshot(Settings):
     width: int = Field(default=960, ge=200, le=4000)  # of the viewport, in pixels
     height: int = Field(default=720, ge=200, le=4000)
     theme: str = "light"  # or dark
-    tab: int = Field(default=0, ge=0, le=4)  # panel that is open, if the part is the whole page
+    tab: str = "agent"  # one of TAB_NAMES: the panel that is open, if the part is the whole page
     selected_uid: int | None = None  # agent that is selected
     mark_descendants: bool = False  # whether its descendants are marked
+
+
+def parse_tab(text: str) -> str:
+    """Return the panel that a name, or the number of its key in the page, means.
+
+    >>> parse_tab("Lineage"), parse_tab("3")
+    ('lineage', 'lineage')
+
+    Raises:
+        UsageError: There is no such panel.
+    """
+    names = {str(number): name for number, name in enumerate(TAB_NAMES, 1)}
+    name = names.get(text, text.lower())
+    if name not in TAB_NAMES:
+        known = f"{', '.join(TAB_NAMES[:-1])} or {TAB_NAMES[-1]}"
+        raise UsageError(f"--tab is {known}, or its number from 1 to 5, not '{text}'.")
+    return name
 
 
 @contextmanager
@@ -56,16 +73,13 @@ def open_page(
     Raises:
         UsageError: There is no such part, theme or replay, or Chromium is not installed.
     """
-    for name, known in (("part", tuple(PART_SELECTORS)), ("theme", ("light", "dark"))):
-        value = getattr(screenshot, name)
-        if value not in known:
-            raise UsageError(f"Screenshot.{name} must be one of {', '.join(known)}, not '{value}'.")
-    for run, replay in replays:
-        find_replay(run, replay)  # raises if there is none: a tick of it is shown
+    _check_screenshot(screenshot, replays)
     with temporary_directory() as folder:
         file = folder / "page.html"
         write_atomic(file, export_page(replays))
-        fragment = f"#tab={_PART_TABS.get(screenshot.part, screenshot.tab)}"
+        # With a tick, the page opens the game: comparisons and tournaments would show their results.
+        tab = screenshot.part if screenshot.part in TAB_NAMES else screenshot.tab
+        fragment = f"#tick=0&tab={TAB_NAMES.index(tab)}"
         if screenshot.selected_uid is not None:
             fragment += f"&agent={screenshot.selected_uid}"
         url, marks = file.as_uri() + fragment, str(screenshot.mark_descendants).lower()
@@ -73,6 +87,27 @@ def open_page(
         with open_browser_page(url, screenshot.width, screenshot.height) as page:
             page.evaluate(f"kinfolk.prepareScreenshot({arguments})")
             yield page
+
+
+def _check_screenshot(screenshot: Screenshot, replays: Sequence[tuple[Path, str | None]]) -> None:
+    """Check that everything that is to be shown exists.
+
+    Raises:
+        UsageError: There is no such part, theme, panel or replay.
+    """
+    allowed = {"part": tuple(PART_SELECTORS), "theme": ("light", "dark"), "tab": TAB_NAMES}
+    for name, known in allowed.items():
+        value = getattr(screenshot, name)
+        if value not in known:
+            raise UsageError(f"Screenshot.{name} must be one of {', '.join(known)}, not '{value}'.")
+    for run, replay in replays:
+        find_replay(run, replay)  # raises if there is none: a tick of it is shown
+    run = replays[0][0]
+    if screenshot.tab == "roles" and not make_row(open_run(run))["roles"]:
+        raise UsageError(
+            f"The run {run} has no roles, so its page has no panel of roles. "
+            "Choose --tab agent, charts, lineage or run."
+        )
 
 
 def capture(page: BrowserPage, screenshot: Screenshot, tick: int) -> bytes:

@@ -31,7 +31,7 @@ function entries({ style, replay }: MapView): HTMLElement[] {
   const letters = (style.attribute("letter")?.labels ?? []).filter((name: string) => style.symbol(name)?.letter)
     .map((name: string) => entry(sprite(agentSprite(style.group(0), SIDE * ratio, 1, style.symbol(name)!.letter, false)), style.label(name)));
   const cross: string | undefined = style.attribute("cross")?.labels[1];
-  const dead = cross ? [entry(sprite(agentSprite(style.group(0), SIDE * ratio, 1, "", true)), style.label(cross))] : [];
+  const dead = cross ? [entry(sprite(agentSprite({ ...style.group(0), colour: colours.ink }, SIDE * ratio, 1, "", true)), style.label(cross))] : [];
   const size = style.attribute("size");
   const cells = labels("kind").flatMap((kind, code) => {
     const shape = style.shape(kind, code);
@@ -44,8 +44,8 @@ function entries({ style, replay }: MapView): HTMLElement[] {
   const owners = style.owners.filter((name) => !style.groups.includes(name)).map((name) => entry(patch(style.owner(name)), `owned by ${style.label(name)}`));
   const areas = labels("area").map((name) => entry(patch(css(mix(colours.ground, rgb(style.owner(name)), 0.3))), `territory of ${style.label(name)}`));
   const shapes = new Set(labels("kind").map((kind, code) => style.shape(kind, code)));
-  const texts = [size ? `Agents are larger with more ${size.name}.` : "", shapes.has("stock") ? "Pale: empty." : "", shapes.has("amount") ? "Dark: much." : "", shapes.has("diamond") ? "Filled: held." : ""];
-  const notes = texts.some(Boolean) ? [h("li.hint", {}, texts.filter(Boolean).join(" "))] : [];
+  const texts = [size ? `Agents are larger with more ${size.name}.` : "", shapes.has("stock") ? "Pale: empty." : "", shapes.has("amount") ? "Dark: much." : "", shapes.has("diamond") ? "Filled: held." : "", areas.length > 1 ? "Mixed: of both." : ""];
+  const notes = [h("li.hint", {}, [...texts, "Ring: selected. Dashed: its view."].filter(Boolean).join(" "))];
   return [...groups, ...letters, ...dead, ...cells, ...owners, ...areas, ...notes];
 }
 

@@ -46,7 +46,8 @@ export class ArchiveMap {
     const slices = places(axes.slice(2)).map((rest) => this.drawSlice(rest, byCell, low, high));
     this.element.replaceChildren(
       h("h2", {}, "Archive"),
-      h("div.row", {}, ...switches, h("span.hint", {}, `${elites.length} of ${size} cells, ${metric} in ${games} fresh games from ${formatNumber(low)} to ${formatNumber(high)}; a ring marks elites that fell into another cell`)),
+      h("div.row", {}, ...switches, h("span.hint", {}, `${elites.length} of ${size} cells are filled; a ring marks elites that fell into another cell in ${games} fresh games`)),
+      elites.length ? h("div.row.scale", {}, h("span", {}, `${metric} in fresh games: ${formatNumber(low)}`), h("i", { style: `background: linear-gradient(90deg, ${[0, 0.25, 0.5, 0.75, 1].map(viridis).join(", ")})` }), h("span", {}, formatNumber(high))) : h("span"),
       h("div.row", {}, ...slices), this.detail(byCell.get(this.selected ?? "")));
   }
 

@@ -1,7 +1,7 @@
 // Charts of a replay's series, which move with the current tick.
 
 import uPlot from "uplot";
-import { formatName, formatNumber, h } from "../dom";
+import { formatName, formatNumber, formatTicks, h } from "../dom";
 import { colourScheme } from "../map/palette";
 import type { Player } from "../player";
 
@@ -17,7 +17,7 @@ export function chartFrame(title: string, lines: { name: string; colour: string;
   const plot = h("div.plot");
   const figure = h("figure.chart", { data: { chart: title } }, h("figcaption", {}, title, legend), plot);
   const axis = { stroke: colours.ink, grid: { stroke: colours.faint, width: 1 }, ticks: { stroke: colours.faint, width: 1 }, font: "11px system-ui, sans-serif" };
-  const axes: uPlot.Axis[] = [{ ...axis, size: 26 }, { ...axis, size: 46, values: (_, ticks) => ticks.map(formatNumber) }];
+  const axes: uPlot.Axis[] = [{ ...axis, size: 26, values: (_, ticks) => formatTicks(ticks) }, { ...axis, size: (_, texts) => Math.max(46, 16 + 6.5 * Math.max(...(texts ?? []).map((text) => text.length), 0)), values: (_, ticks) => formatTicks(ticks) }];
   return { figure, plot, axes, legend };
 }
 
@@ -63,6 +63,7 @@ export class Charts {
       return { name, colour: style.line(name, i), value: h("b") };
     });
     const { figure, plot: container, axes } = chartFrame(title, lines);
+    figure.append(h("p.axis-label", {}, "tick"));
     this.element.append(figure);
     const plot = new uPlot({
       width: Math.max(200, container.clientWidth), height: HEIGHT,

@@ -52,7 +52,7 @@ export class Inspector {
     const group = replay.head.groups[agent.group];
     const tick = player.tick;
     const state = tick < agent.born ? `born at tick ${agent.born}` : agent.died !== null && tick >= agent.died
-      ? `died at tick ${agent.died} (${formatName(agent.cause ?? "")})` : `alive, ${tick - agent.born} ticks old`;
+      ? `died at tick ${agent.died} (${formatName(agent.cause ?? "")})` : `alive, ${tick - agent.born} ${tick - agent.born === 1 ? "tick" : "ticks"} old`;
     return [
       h("h2", {}, swatch(player.main.map.style.group(agent.group)), `${formatName(group)} #${uid}`),
       h("p.state", { data: { state: row < 0 ? "absent" : "present" } }, state),

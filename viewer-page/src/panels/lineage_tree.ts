@@ -2,11 +2,12 @@
 
 import { hierarchy, type HierarchyNode } from "d3-hierarchy";
 import type { AgentRecord } from "../data/agents";
-import { formatName, h, s } from "../dom";
+import { formatInteger, formatName, h, s } from "../dom";
 import type { Player } from "../player";
 
 const MAX_DRAWN = 1500; // agents; more would be neither readable nor fast
 const MAX_LISTED = 500; // founders; a list of a million takes the page 20 seconds and gigabytes
+const AXIS_HEIGHT = 14; // pixels
 const EVERYBODY = -1; // in place of a founder
 
 export class LineageTree {
@@ -94,14 +95,16 @@ export class LineageTree {
     const hasBirths = [...replay.agents.agents.values()].some(({ parents }) => parents.length);
     this.note.textContent = `${hasBirths ? "" : "Nobody was born. "}${count} Click an agent to ${hasBirths ? "mark its descendants" : "select it"}.`;
     const rowHeight = nodes.length < 60 ? 16 : nodes.length < 300 ? 9 : 5;
-    const height = 16 + nodes.length * rowHeight;
+    const bottom = 16 + nodes.length * rowHeight;
+    const height = bottom + AXIS_HEIGHT;
     const lastTick = replay.ticks[replay.frames - 1] || 1;
     this.xOf = (tick) => 8 + ((width - 44) * tick) / lastTick;
     const rows = new Map(nodes.map((node, i) => [node.data.uid, 8 + i * rowHeight]));
     const svg = s("svg", { width, height, role: "tree", "aria-label": "Lineage" });
     for (const node of nodes) svg.append(this.drawAgent(node.data, rows, rowHeight, lastTick));
-    this.cursor = s("line", { class: "cursor", y1: 0, y2: height });
-    svg.append(this.cursor);
+    this.cursor = s("line", { class: "cursor", y1: 0, y2: bottom });
+    const label = (tick: number, anchor: string, text: string) => s("text", { x: this.xOf(tick), y: bottom + 11, "text-anchor": anchor }, text);
+    svg.append(this.cursor, label(0, "start", "tick 0"), label(lastTick, "end", formatInteger(lastTick)));
     this.tree.replaceChildren(svg);
   }
 

@@ -6,7 +6,7 @@ import { h, s } from "../dom";
 import { defaultGroupStyle } from "../map/world_style";
 
 const MAX_DRAWN = 1500; // nets; more would be neither readable nor fast
-const ROW_HEIGHT = 12, MIN_GENERATION_WIDTH = 10, MARGIN = 10, LABEL_WIDTH = 60;
+const ROW_HEIGHT = 12, MIN_GENERATION_WIDTH = 10, MAX_WIDTH = 900, MARGIN = 10, LABEL_WIDTH = 60, AXIS_HEIGHT = 18; // pixels
 
 interface Node { net: Net | null; children: Node[] }
 
@@ -14,10 +14,19 @@ export class NetTree {
   readonly element = h("section.lineage.nets", { "aria-label": "Family of nets", hidden: true });
   private nets = new Map<number, Net>();
   private family: Family | null = null;
+  private run = "";
   private selected: number | null = null;
+  private drawnWidth = 0;
 
-  /** Show the family of a run; null hides the panel. */
-  show(family: Family | null): void {
+  constructor() {
+    new ResizeObserver(() => { // the tree fits its page
+      if (this.family && !this.element.hidden && this.element.clientWidth && this.element.clientWidth !== this.drawnWidth) this.draw();
+    }).observe(this.element);
+  }
+
+  /** Show the family of a run; null hides the panel, and another run's selection is dropped. */
+  show(family: Family | null, run: string): void {
+    if (run !== this.run) [this.run, this.selected] = [run, null];
     this.family = family;
     this.element.hidden = !family?.members.length;
     this.nets = new Map((family?.members ?? []).map((net) => [net.uid, net]));
@@ -55,13 +64,18 @@ export class NetTree {
     const drawn = all.slice(0, MAX_DRAWN);
     const which = all.length > MAX_DRAWN ? `The first ${MAX_DRAWN} of ${all.length}` : `${all.length}`;
     const note = `${which} of ${total} nets that ever lived: the last generation and its ancestors, generations from left to right.`;
-    const width = Math.max(520, generations * MIN_GENERATION_WIDTH) + LABEL_WIDTH;
+    const available = this.element.clientWidth || MAX_WIDTH;
+    this.drawnWidth = this.element.clientWidth;
+    const width = Math.max(Math.min(available, MAX_WIDTH), generations * MIN_GENERATION_WIDTH + LABEL_WIDTH);
     const x = (generation: number) => MARGIN + ((width - LABEL_WIDTH - MARGIN) * generation) / generations;
     const y = new Map(drawn.map((net, i) => [net.uid, 8 + i * ROW_HEIGHT]));
-    const svg = s("svg", { width, height: 16 + drawn.length * ROW_HEIGHT, role: "tree", "aria-label": "Family of nets" });
+    const bottom = 16 + drawn.length * ROW_HEIGHT;
+    const svg = s("svg", { width, height: bottom + AXIS_HEIGHT, role: "tree", "aria-label": "Family of nets" });
     const line = this.line(this.selected);
     const groups = [...new Set(members.map((net) => net.group))];
     for (const net of drawn) svg.append(this.drawNet(net, x, y, line, groups.indexOf(net.group)));
+    const label = (generation: number, anchor: string, text: string) => s("text", { x: x(generation), y: bottom + 10, "text-anchor": anchor }, text);
+    svg.append(label(0, "start", "generation 0"), label(generations, "end", String(generations - 1)));
     this.element.replaceChildren(h("h2", {}, "Family of nets"), h("p.hint", {}, note), this.detail(), h("div.tree", {}, svg));
   }
 

@@ -21,6 +21,7 @@ export class RoleTree {
   readonly element = h("section.roles", { "aria-label": "Roles" });
   private roles = new Map<string, Role>();
   private champion: Role | null = null;
+  private run = "";
   private selected: string | null = null;
   private showAll = false;
   private archive = new ArchiveMap();
@@ -35,7 +36,9 @@ export class RoleTree {
     }).observe(this.tree);
   }
 
-  show(history: any | null): void {
+  /** Show the roles of a run; another run's selection is dropped. */
+  show(history: any | null, run: string): void {
+    if (run !== this.run) [this.run, this.selected, this.archive] = [run, null, new ArchiveMap()];
     this.archive.show(history?.archive ?? null);
     this.roles = new Map(readRoles(history).map((role) => [role.id, role]));
     this.champion = findChampion([...this.roles.values()]);
@@ -51,7 +54,7 @@ export class RoleTree {
     const toggle = h("label", {}, h("input", { type: "checkbox", checked: this.showAll, onchange: () => { this.showAll = !this.showAll; this.draw(); } }), " all roles");
     const origins = new Set([...this.roles.values()].map((role) => role.origin));
     const legend = h("div.legend", {}, ...Object.entries(ORIGIN_COLOURS).filter(([origin]) => origins.has(origin)).map(([origin, colour]) => h("span", {}, h("i", { style: `background:${colour}` }), origin)));
-    this.element.replaceChildren(this.archive.element, h("h2", {}, "Roles"), h("div.row", {}, toggle, legend), h("div.role-columns", {}, this.tree, this.detail()));
+    this.element.replaceChildren(this.archive.element, h("h2", {}, "Roles"), h("div.row", {}, toggle, legend), h("p.hint.tree-key", {}, "★ the fittest, with its line of descent; larger: fitter; dashed: second parent"), h("div.role-columns", {}, this.tree, this.detail()));
     this.tree.replaceChildren(this.drawTree());
   }
 

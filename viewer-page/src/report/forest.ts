@@ -1,7 +1,7 @@
 // A forest plot: means with their intervals one below the other, over the single values as points.
 
 import type { Block, EstimateRow } from "../data/source";
-import { formatFigure, formatNumber, h, s } from "../dom";
+import { formatFigure, formatNumber, formatTicks, h, s } from "../dom";
 import { colourScheme } from "../map/palette";
 import type { NamedColours } from "./colours";
 
@@ -27,9 +27,9 @@ export function estimateText(row: EstimateRow): string {
 
 export function forestPlot(block: Extract<Block, { type: "estimates" }>, colours: NamedColours): HTMLElement {
   const finite = block.rows.flatMap(({ estimate, values }) => [...(estimate ?? []).slice(0, 3), ...values]).filter((value): value is number => value !== null && value !== undefined);
+  if (!finite.length) return h("p.hint", {}, `There is no value of ${block.rows.map(({ name }) => name).join(", ") || "anything"}.`);
   if (block.zero) finite.push(0);
   let [low, high] = [Math.min(...finite), Math.max(...finite)];
-  if (!finite.length) [low, high] = [0, 1];
   if (low === high) [low, high] = [low - (Math.abs(low) || 1) / 2, high + (Math.abs(high) || 1) / 2];
   const margin = 0.04 * (high - low);
   const x = (value: number) => `${((100 * (value - low + margin)) / (high - low + 2 * margin)).toFixed(2)}%`;
@@ -45,7 +45,8 @@ export function forestPlot(block: Extract<Block, { type: "estimates" }>, colours
       h("dd.figure", {}, estimateText(row), n ? h("small", {}, `n = ${n}`) : null, row.note ? h("small", {}, row.note) : null),
     ];
   });
-  const axis = s("svg", { height: AXIS, "aria-hidden": "true" }, ...ticks.map((tick) => s("text", { x: x(tick), y: 13, "text-anchor": "middle" }, formatNumber(tick))));
+  const texts = formatTicks(ticks);
+  const axis = s("svg", { height: AXIS, "aria-hidden": "true" }, ...ticks.map((tick, i) => s("text", { x: x(tick), y: 13, "text-anchor": "middle" }, texts[i])));
   return h("div.forest", {}, h("dl", {}, ...rows, h("dt.axis"), h("dd.plot", {}, axis), h("dd")), h("p.axis-label", {}, block.x_label));
 }
 

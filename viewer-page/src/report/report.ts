@@ -7,14 +7,21 @@ import { curveChart } from "./curves";
 import { forestPlot } from "./forest";
 import { matrixTable } from "./matrix";
 
-const WIDE = ["table", "matrix"]; // blocks that take the whole width
+const NARROW = { columns: 3, names: 4, letters: 14 }; // of a table, of a matrix and of its names, up to which it stands beside others
+const MAX_PLACES = 20; // of failures that are alike
 
 /** The blocks of a report, each a section with a heading. */
 export function reportElement(report: Report, run: string): HTMLElement {
   const colours = new NamedColours(report.symbols);
-  const blocks = report.blocks.map((block) => h(`section.block.${block.type}${WIDE.includes(block.type) ? ".wide" : ""}`, { data: { block: block.title } },
+  const blocks = report.blocks.map((block) => h(`section.block.${block.type}${isWide(block) ? ".wide" : ""}`, { data: { block: block.title } },
     block.title ? h("h3", {}, block.title) : null, drawBlock(block, run, colours)));
   return h("div.report", {}, ...blocks, ...(report.failures?.total ? [failureList(report.failures)] : []));
+}
+
+/** Whether a block takes the whole width of the page. */
+function isWide(block: Block): boolean {
+  if (block.type === "table") return block.headings.length > NARROW.columns;
+  return block.type === "matrix" && (block.columns.length > NARROW.names || [...block.rows, ...block.columns].some((name) => name.length > NARROW.letters));
 }
 
 function drawBlock(block: Block, run: string, colours: NamedColours): HTMLElement {
@@ -33,10 +40,20 @@ export function textTable(headings: string[], rows: string[][]): HTMLElement {
     h("tbody", {}, ...rows.map((row) => h("tr", {}, ...row.map((text, i) => cell("td", text, i)))))));
 }
 
-/** The failures of policies: which policy, where in the game, what happened, and the author's file and line. */
+/** The failures of policies: which policy, where in the game, what happened, and the author's file and line; those alike are one entry. */
 function failureList({ total, headings, rows }: Failures): HTMLElement {
   const title = total === 1 ? "1 failure of a policy" : `${formatNumber(total)} failures of policies`;
   const place = (row: string[]) => row.slice(1, -2).map((value, i) => `${headings[i + 1]} ${value}`).join(", ");
-  const entries = rows.map((row) => h("li", {}, h("b", {}, row[0]), h("div.hint", {}, place(row)), h("div.event", {}, row.at(-2)!), h("code.where", {}, row.at(-1)!)));
+  const alike = new Map<string, string[][]>();
+  for (const row of rows) {
+    const key = JSON.stringify([row[0], row.at(-2), row.at(-1)]);
+    alike.set(key, [...(alike.get(key) ?? []), row]);
+  }
+  const entries = [...alike.values()].map(([first, ...others]) => {
+    const shown = others.slice(0, MAX_PLACES).map((row) => h("div.hint", {}, place(row)));
+    const left = others.length > MAX_PLACES ? [h("div.hint", {}, `and ${others.length - MAX_PLACES} others`)] : [];
+    const more = others.length ? h("details", {}, h("summary", {}, `${others.length} more like it`), ...shown, ...left) : null;
+    return h("li", {}, h("b", {}, first[0]), h("div.hint", {}, place(first)), h("div.event", {}, first.at(-2)!), h("code.where", {}, first.at(-1)!), more);
+  });
   return h("section.block.wide", {}, h("h3", {}, rows.length < total ? `${title}; the first ${rows.length}:` : title), h("ul.failures", {}, ...entries));
 }

@@ -16,14 +16,17 @@ from kinfolk.core.errors import UsageError
 from kinfolk.core.imports import import_libraries
 
 RunArgument = Annotated[Path, run_argument("A run with a replay.")]
-PageRunArgument = Annotated[Path, run_argument("A run; it may have replays.")]
+AnyRunArgument = Annotated[Path, run_argument("Any run, with or without a replay.")]
 OutOption = Annotated[Path | None, typer.Option(help="File to write.")]
 ReplayOption = Annotated[str | None, typer.Option(help="Which replay of the run [the first].")]
 WithOption = Annotated[Path | None, typer.Option("--with", help="A second run beside it.")]
 WithReplayOption = Annotated[
     str | None, typer.Option("--with-replay", help="Which replay of the second, or a second one.")
 ]
-TabOption = Annotated[int, typer.Option(min=1, max=5, help="Which panel the page shows.")]
+TabOption = Annotated[
+    str,
+    typer.Option(help="Panel of the page: agent, charts, lineage, roles, run, or its key 1 to 5."),
+]
 MOST_FRAMES = 2000
 _FIGURE_KINDS = "curves, estimates, populations, payoffs, archive or profile"
 
@@ -85,7 +88,7 @@ def png(
     tick: Annotated[int, typer.Option(min=0, help="Which tick.")] = 0,
     *,
     descendants: Annotated[bool, typer.Option("--descendants", help="Mark its kin.")] = False,
-    tab: TabOption = 1,
+    tab: TabOption = "agent",
     **options: Any,
 ) -> None:
     """Export a screenshot of one tick, or of the charts."""
@@ -103,11 +106,13 @@ def gif(run: RunArgument, out: OutOption = None, **options: Any) -> None:
     import_libraries("A gif", "PIL")  # checked before pictures are taken
     from kinfolk.viewer.screenshots import encode_gif
 
-    _export_video(encode_gif, run, out or Path(f"{run.name}.gif"), tab=1, **options)
+    _export_video(encode_gif, run, out or Path(f"{run.name}.gif"), tab="agent", **options)
 
 
 @_takes_options(_video_options, _picture_options)
-def mp4(run: RunArgument, out: OutOption = None, *, tab: TabOption = 2, **options: Any) -> None:
+def mp4(
+    run: RunArgument, out: OutOption = None, *, tab: TabOption = "charts", **options: Any
+) -> None:
     """Export a video as an mp4; it needs ffmpeg."""
     from kinfolk.viewer.screenshots import encode_mp4
 
@@ -115,13 +120,16 @@ def mp4(run: RunArgument, out: OutOption = None, *, tab: TabOption = 2, **option
 
 
 def html(
-    run: PageRunArgument,
+    run: AnyRunArgument,
     out: OutOption = None,
     replay: ReplayOption = None,
     compare: WithOption = None,
     compare_replay: WithReplayOption = None,
 ) -> None:
-    """Export one page that opens from disk, as `kinfolk view RUN --export` writes it."""
+    """Export one page that opens from disk, as `kinfolk view RUN --export` writes it.
+
+    It has the results of the run, its settings and, if the run has replays, one game or two.
+    """
     need_viewer()
     from kinfolk.viewer.export import export_page
 
@@ -154,7 +162,7 @@ def _list_replays(
 
 
 def _read_options(
-    run: Path, *, size: str, agent: int | None, tab: int, descendants: bool = False, **options: Any
+    run: Path, *, size: str, agent: int | None, tab: str, descendants: bool = False, **options: Any
 ) -> tuple[list[tuple[Path, str | None]], Any]:
     """Return the replays to show, as `_list_replays` does, and the settings of a screenshot.
 
@@ -162,24 +170,24 @@ def _read_options(
         run: Run folder of the first replay.
         size: Width and height of the page in pixels, as 1280x720.
         agent: uid of the selected agent.
-        tab: Panel that the page shows, from 1.
+        tab: Panel that the page shows, by its name or key.
         descendants: Whether descendants of the agent are marked.
         options: Values of `replay`, `compare`, `compare_replay`, `part` and `theme`.
 
     Raises:
-        UsageError: The size is not written WIDTHxHEIGHT.
+        UsageError: The size is not written WIDTHxHEIGHT, or there is no such panel.
         SettingsError: A setting is out of bounds.
     """
     need_viewer()
     from kinfolk.core.settings import validate_settings
-    from kinfolk.viewer.screenshots import Screenshot
+    from kinfolk.viewer.screenshots import Screenshot, parse_tab
 
     width, times, height = size.partition("x")
     if not (times and width.isdecimal() and height.isdecimal()):
         raise UsageError(f"--size is written WIDTHxHEIGHT, such as 1280x720, not '{size}'.")
     settings = {"part": options.pop("part"), "theme": options.pop("theme")}
     settings |= {"width": width, "height": height, "selected_uid": agent}
-    settings |= {"tab": tab - 1, "mark_descendants": descendants}
+    settings |= {"tab": parse_tab(tab), "mark_descendants": descendants}
     return _list_replays(run, **options), validate_settings(Screenshot, settings)
 
 

@@ -21,9 +21,12 @@ from kinfolk.viewer.reports.blocks import (
 )
 
 _SPREAD = (10, 90)  # percentiles of the members of a generation
-# Curves of an archive: the title of each figure, and the fields in it.
-_ARCHIVE_CURVES = {"Cells filled": ("num_elites", "num_role_elites"), "QD score": ("qd_score",),
-                   "Fitness of elites": ("obj_max", "obj_mean")}  # fmt: skip
+# Curves of an archive: the title of each figure, and the fields in it with the names of their lines.
+_ARCHIVE_CURVES = {
+    "Cells filled": {"num_elites": "elites", "num_role_elites": "elites among roles"},
+    "QD score": {"qd_score": "sum of the elites' fitness"},
+    "Fitness of elites": {"obj_max": "best", "obj_mean": "mean"},
+}
 
 
 def report_roles(settings: Mapping[str, Any], events: EventList) -> list[Block]:
@@ -122,7 +125,7 @@ def _list_champion(last: Mapping[str, Any]) -> list[Block]:
                          ("parts", "Lost if a change is taken back")):  # fmt: skip
         rows = [make_row(name, value) for name, value in last[field].items()]
         if rows:
-            blocks.append(make_estimates(title, metric, rows, True))
+            blocks.append(make_estimates(title, f"{metric}, 95 % interval", rows, True))
     held_out = [
         make_row(f"{name}: {side}", value)
         for name, sides in last["held_out"].items()
@@ -158,8 +161,8 @@ def _list_archive(events: EventList) -> list[Block]:
     for population, updates in _by_population(events, "archive_updated").items():
         x, of = _column(updates, "step"), f" of {population}" if population else ""
         for title, fields in _ARCHIVE_CURVES.items():
-            known = [name for name in fields if name in updates[0]]
-            lines = [make_line(name.replace("_", " "), x, _column(updates, name)) for name in known]
+            lines = [make_line(label, x, _column(updates, field))
+                     for field, label in fields.items() if field in updates[0]]  # fmt: skip
             if lines:
                 blocks.append(make_curves(f"{title}{of}", "generation", lines))
     return blocks

@@ -38,7 +38,9 @@ def list_league(events: EventList) -> list[Block]:
         for learner, opponent, rate, episodes in last["win_rates"]
     ]
     headings = ["learner", "opponent", "win rate", "episodes"]
-    blocks.append(make_table("Win rates by which opponents are drawn", headings, met))
+    title = "Win rates by which opponents are drawn"
+    none = "There is no win rate yet: no episode against a member of the league has ended."
+    blocks.append(make_table(title, headings, met) if met else make_text(title, [none]))
     joined = [
         [str(event["update"]), name, reason]
         for event in events

@@ -50,11 +50,16 @@ def report_study(settings: Mapping[str, Any], events: EventList) -> list[Block]:
     n_seeds = len(last["seeds"])
     for metric in dict.fromkeys(row[0] for row in last["estimates"]):
         rows_of_metric = [
-            make_row(condition, estimate, values)
-            for name, _, condition, _, estimate, values in last["estimates"]
+            make_row(_describe_levels(levels) or condition, estimate, values)
+            for name, _, condition, levels, estimate, values in last["estimates"]
             if name == metric
         ]
         axis = f"mean, 95 % interval over {n_seeds} seeds; points are seeds"
         blocks.append(make_estimates(metric.replace("_", " "), axis, rows_of_metric))
     plan = f"Plan {settings.get('name')}, SHA-256 {last['sha256']}."
     return [*blocks, *join_notes([*last["notes"], plan])]
+
+
+def _describe_levels(levels: Mapping[str, str]) -> str:
+    """Return the levels of a condition as text, each with its factor."""
+    return ", ".join(f"{factor} = {level}" for factor, level in levels.items())

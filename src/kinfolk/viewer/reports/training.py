@@ -23,6 +23,9 @@ from kinfolk.viewer.reports.blocks import (
 from kinfolk.viewer.reports.league import list_league
 
 _FIRST_STATS = ("return_per_life", "return", "reward")  # of a slot; the others are about learning
+# Statistics whose names are abbreviations.
+_STAT_TITLES = {"approx_kl": "approximate KL divergence", "grad_norm": "gradient norm",
+                "rows": "rows trained on", "life_ticks": "length of a life in ticks"}  # fmt: skip
 _MAX_TABLE_ROWS = 500
 
 
@@ -59,7 +62,7 @@ def report_training(settings: Mapping[str, Any], events: EventList) -> list[Bloc
             make_line(slot, x, [event["slots"].get(slot, {}).get(name) for event in updates])
             for slot in slots
         ]
-        blocks.append(make_curves(name.replace("_", " "), "steps", lines))
+        blocks.append(make_curves(_STAT_TITLES.get(name, name.replace("_", " ")), "steps", lines))
     for field, title in (("alive", "Mean number alive"), ("births", "Births per episode")):
         groups = dict.fromkeys(group for event in updates for group in event[field])
         lines = [make_line(g, x, [event[field].get(g) for event in updates]) for g in groups]
