@@ -17,7 +17,9 @@ from kinfolk.jobs.studies.settings import Study
 from kinfolk.store.run import open_run
 
 FOLDER = Path(__file__).parent
-AFTER = "## After the results were seen\n\nNone of this was planned, and no verdict depends on it.\n\n"
+AFTER = (
+    "## After the results were seen\n\nNone of this was planned, and no verdict depends on it.\n\n"
+)
 
 
 def render(folder: Path) -> tuple[str, dict[str, bytes]]:
