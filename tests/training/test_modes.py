@@ -120,11 +120,21 @@ def test_cartpole_begins(tmp_path):
     assert events["update_done"].length == 6
 
 
-@pytest.mark.parametrize("name", ["cogsguard_imitation.toml", "cogsguard_scratch.toml"])
-def test_crafts_of_cogsguard_are_learnt_apart(name, tmp_path):
-    settings, events = run_example(name, tmp_path / "run", worlds=2)
-    for craft in ("miner", "aligner", "scrambler"):
-        assert ("agreement" in events["update_done"].slots[craft]) == bool(settings.teachers)
+def test_a_net_that_plays_nobody_learns_cogsguard_by_watching(tmp_path):
+    _, events = run_example(
+        "cogsguard_imitation.toml",
+        tmp_path / "run",
+        slots={"teacher": {"policy_uri": "kin://smart"}},
+    )
+    slots = events["update_done"].slots
+    assert slots["student"]["agreement"] > 0.0
+    assert (slots["student"]["rows"], slots["teacher"]["rows"]) == (0, 2 * 8 * 8)
+    assert events["update_done"].step == 2 * 8 * 8, "rows that it learns from are steps"
+
+
+def test_cogsguard_is_learnt_from_scratch(tmp_path):
+    _, events = run_example("cogsguard_scratch.toml", tmp_path / "run")
+    assert events["update_done"].slots["main"]["entropy"] > 0.0
 
 
 @pytest.mark.slow

@@ -219,7 +219,7 @@ def warn_of_idle_slots(
     Args:
         slots: Names of the slots.
         assignment: Index of the slot that plays each row.
-        teachers: Slots that only teach, about which no note is printed.
+        teachers: Slots that may only teach, or watch a teacher, about which no note is printed.
     """
     for index, name in enumerate(slots):
         if name not in teachers and not (assignment == index).any():

@@ -29,7 +29,7 @@ from kinfolk.play.results import EpisodeResult
 from kinfolk.play.slots import PolicySlot
 from kinfolk.play.task import RolloutResult, RolloutTask, run_task
 from kinfolk.store.arrays import PolicyFile, iter_policy_chunks
-from kinfolk.training.buffer import RolloutColumns, concat_blocks
+from kinfolk.training.buffer import NO_SLOT, RolloutColumns, concat_blocks
 from kinfolk.training.collect import Experience, collection_task
 from kinfolk.training.learner import LossWeights
 from kinfolk.training.losses import LOSSES
@@ -60,8 +60,13 @@ class Rollout:
 
     @property
     def n_rows(self) -> int:
-        """Number of rows of trainable slots, the steps by which the training advances."""
-        return sum(int(rows["is_trainable_agent"].sum()) for rows in self.slots.values())
+        """Number of rows of trainable slots, the steps by which the training advances.
+
+        If these slots play nobody and only watch their teachers, the rows that they learn from.
+        """
+        played = sum(int(rows["is_trainable_agent"].sum()) for rows in self.slots.values())
+        watched = sum(int((rows["learner_slot"] != NO_SLOT).sum()) for rows in self.slots.values())
+        return played or watched
 
     def __repr__(self) -> str:
         rows = ", ".join(f"{name}: {len(rows['slot_id'])}" for name, rows in self.slots.items())

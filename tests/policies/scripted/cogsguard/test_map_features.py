@@ -11,7 +11,7 @@ from kinfolk.policies.base import AgentBatch, allocate_memory
 from kinfolk.policies.build import build_policy
 from kinfolk.policies.resolve import resolve
 from kinfolk.policies.scripted.cogsguard.distance_map import LANDMARKS
-from kinfolk.policies.scripted.cogsguard.map_features import COLUMN_NAMES, MapFeatures
+from kinfolk.policies.scripted.cogsguard.map_features import COLUMN_NAMES, COLUMNS, MapFeatures
 from kinfolk.testing.contracts.policy import PolicyContract
 from kinfolk.worlds import build_world as build_world
 
@@ -22,6 +22,21 @@ class TestNetWithMapFeatures(PolicyContract):
     @pytest.fixture
     def uri(self):
         return "kin://gru?transform=map_features&hidden=[16]&state_size=16"
+
+
+PATH_NET = (
+    "kin://net?module=kinfolk.policies.scripted.cogsguard.path_net.PathNet&transform=map_features"
+    '&settings={"hidden":16}'
+)
+
+
+@pytest.mark.train
+class TestPathNet(PolicyContract):
+    world, world_settings = "cogsguard", SMALL_GAME | {"max_steps": 25}
+
+    @pytest.fixture
+    def uri(self):
+        return PATH_NET
 
 
 class FirstAgent:
@@ -113,6 +128,45 @@ def test_features_derived_from_the_facts():
     assert agent.features()["store_pays_heart"] == 1.0
 
 
+def test_known_objects_are_counted_and_the_last_step_is_told():
+    agent = FirstAgent("H.@..JJ.c")
+    features = agent.features()
+    assert features["junctions_of_nobody_known"] == pytest.approx(0.2)
+    assert features["carbon_extractors_known"] == pytest.approx(0.1)
+    assert features["is_number_0"] == 1.0
+    assert [features[f"heading_{move}"] for move in ("west", "east")] == [0.0, 0.0]
+    agent.step(4)
+    features = agent.features()
+    assert (features["moved"], features["heading_west"], features["heading_east"]) == (
+        1.0,
+        0.0,
+        1.0,
+    )
+    agent.step(0)
+    features = agent.features()
+    assert (features["moved"], features["heading_east"]) == (0.0, 1.0), "the heading is kept"
+
+
+def test_a_target_is_kept_while_the_agent_approaches_it_and_chosen_anew_when_it_leaves():
+    agent = FirstAgent("""
+J.....@....J
+.....H......
+""")
+    give(agent.cogs.world, 0, gear="aligner", influence=20, hearts=1)
+    assert agent.moves("junction_to_align") == ["east"], "5 steps, not 6"
+    agent.step(3)
+    assert agent.moves("junction_to_align") == ["west"], "it left the eastern one, and both are 5.5"
+    agent.step(3)
+    assert agent.moves("junction_to_align") == ["west"]
+
+
+def test_the_depot_is_the_one_that_a_miner_with_full_cargo_would_choose():
+    agent = FirstAgent("H...@.c")
+    assert agent.features()["depot_reachable"] == 0.0, "nothing to deposit yet"
+    give(agent.cogs.world, 0, carbon=4)
+    assert agent.moves("depot") == ["west"]
+
+
 def test_every_landmark_has_its_columns_and_names_are_unique():
     assert len(set(COLUMN_NAMES)) == len(COLUMN_NAMES)
     assert [n for n in COLUMN_NAMES if n.endswith("_reachable")] == [
@@ -155,3 +209,30 @@ def test_map_features_of_another_world_are_refused():
     with pytest.raises(SettingsError) as refused:
         build_policy(resolve("kin://mlp?transform=map_features"), spec)
     assert str(refused.value) == "This policy plays cogsguard; savanna has other observations."
+
+
+@pytest.mark.train
+def test_path_net_rates_a_move_by_the_landmarks_to_which_it_leads():
+    import torch
+
+    agent = FirstAgent("c.@.H")
+    net = build_policy(resolve(PATH_NET), agent.cogs.world.spec)
+    x = torch.tensor([list(agent.features().values())])
+    x = torch.nn.functional.pad(x, (0, COLUMNS - x.shape[1]))
+    with torch.no_grad():
+        for parameter in net.module.parameters():
+            parameter.zero_()
+        net.module.weights.bias[LANDMARKS.index("hub")] = 2.0
+        net.module.weights.bias[LANDMARKS.index("carbon_extractor")] = 1.0
+        logits, value = net.module(x)
+    assert logits[0, :5].tolist() == [0.0, 0.0, 0.0, 1.0, 2.0], "noop, north, south, west, east"
+    assert value.tolist() == [0.0]
+
+
+@pytest.mark.train
+def test_path_net_without_map_features_is_refused():
+    spec = build_world("cogsguard", SMALL_GAME, 1).spec
+    with pytest.raises(SettingsError) as refused:
+        build_policy(resolve(PATH_NET.replace("&transform=map_features", "")), spec)
+    assert str(refused.value).startswith(f"PathNet reads {COLUMNS} map features, not ")
+    assert str(refused.value).endswith(" inputs: give transform=map_features.")

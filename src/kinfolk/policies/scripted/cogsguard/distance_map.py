@@ -6,12 +6,18 @@ of all shortest paths), and in DEFERRED the cell of the nearest landmark of each
 
 from __future__ import annotations
 
+from kinfolk.core.arrays import Ints
 from kinfolk.core.jit import inline
 from kinfolk.policies.scripted.cogsguard import columns as col
 from kinfolk.policies.scripted.cogsguard import exploration
 from kinfolk.policies.scripted.cogsguard.memory import AgentMemory, move_offset
 from kinfolk.policies.scripted.cogsguard.pathfinding import begin_search
-from kinfolk.policies.scripted.cogsguard.primitives import target_cell
+from kinfolk.policies.scripted.cogsguard.primitives import (
+    cargo_size,
+    has_cargo_to_deposit,
+    target_cell,
+)
+from kinfolk.policies.scripted.cogsguard.targets import DEPOT, MINE, abandon_target
 from kinfolk.worlds.cogsguard import codes
 
 # Kinds of landmarks, in the order of the columns.
@@ -31,6 +37,11 @@ LANDMARKS = (
 HUB_LANDMARK, CHEST_LANDMARK, STATION_LANDMARK = 0, 1, 2  # indices of LANDMARKS; first of four
 EXTRACTOR_LANDMARK, JUNCTION_LANDMARK = 6, 10  # each the first of four
 FRIENDLY_LANDMARK, FRONTIER_LANDMARK, TARGET_LANDMARKS = 14, 15, 16
+FAR_AWAY = 1 << 20  # steps
+# Columns of a trail, what is remembered of the last tick: the agent's cell and cargo, its last step, and
+# its distance from the frontier, the miner's station and each of four targets.
+LAST_CELL, LAST_CARGO, HEADING, STEPS_TO_FRONTIER, STEPS_TO_STATION, STEPS_TO_TARGET = range(6)
+TRAIL_COLUMNS = STEPS_TO_TARGET + 4
 
 
 @inline
@@ -103,17 +114,22 @@ def visit_cell(
 
 
 @inline
-def compute_distance_map(memory: AgentMemory, agent: int) -> None:
+def compute_distance_map(memory: AgentMemory, agent: int, trail: Ints) -> None:
     """Search all known cells in reach, nearest first, and record the landmarks.
 
     Also chooses the frontier to explore (FRONTIER_CELL) and the targets of scripted roles.
+
+    Args:
+        memory: Memory of all agents; targets and frontier of `agent` are updated.
+        agent: The agent's row in memory.
+        trail: The agent's trail, which is brought up to date.
     """
     state = memory.state[agent]
     cells, scratch, bound = memory.cells, memory.scratch, memory.rules[col.MAX_SEARCH_CELLS]
     stamp, head, tail = begin_search(memory, agent, 0), 0, 1
     scratch[col.COST, state[col.CELL]] = 0
     scratch[col.DEFERRED, : len(LANDMARKS)] = 0
-    best, least, limit = 0, 1 << 30, 1 << 30
+    best, least, limit, ranked = 0, 1 << 30, 1 << 30, 0
     while head < tail and head < bound:
         cell = int(scratch[col.QUEUE, head])
         head += 1
@@ -127,20 +143,84 @@ def compute_distance_map(memory: AgentMemory, agent: int) -> None:
             else:
                 moves = int(scratch[col.CAME_FROM, cell]) if steps > 0 else 1 << (move - 1)
                 tail = visit_cell(memory, agent, to, steps + 1, moves, stamp, tail)
-        if edge and steps <= limit:
-            limit = min(limit, steps + exploration.FRONTIER_SLACK)
+        if edge and steps <= limit and ranked < exploration.MAX_RANKED:
+            limit, ranked = min(limit, steps + exploration.FRONTIER_SLACK), ranked + 1
             cost = steps + exploration.frontier_cost(memory, agent, cell, exploration.ANYWHERE)
             if cost < least:
                 best, least = cell, cost
+    update_frontier(memory, agent, trail, best, stamp)
+    update_targets(memory, agent, trail, stamp)
+
+
+@inline
+def steps_to(memory: AgentMemory, cell: int, stamp: int) -> int:
+    """Return the steps to a cell, FAR_AWAY if the search did not reach it or there is none (0).
+
+    Args:
+        memory: Memory of all agents; only its scratch is used.
+        cell: The cell.
+        stamp: Stamp of the search.
+    """
+    if cell == 0 or memory.scratch[col.STAMP, cell] != stamp:
+        return FAR_AWAY
+    return int(memory.scratch[col.COST, cell])
+
+
+@inline
+def update_frontier(memory: AgentMemory, agent: int, trail: Ints, best: int, stamp: int) -> None:
+    """Replace the frontier if it is explored, or if the agent's last step led away from it.
+
+    Args:
+        memory: Memory of all agents; the frontier of `agent` is updated.
+        agent: The agent's row in memory.
+        trail: The agent's trail; its steps to the frontier are updated.
+        best: The best frontier from here, 0 for none.
+        stamp: Stamp of the search.
+    """
+    state = memory.state[agent]
     current = int(state[col.FRONTIER_CELL])
-    if (
-        current == 0
-        or scratch[col.STAMP, current] != stamp
-        or exploration.is_explored(memory, agent, current)
-    ):
-        state[col.FRONTIER_CELL] = best  # otherwise the frontier stays
-    scratch[col.DEFERRED, FRONTIER_LANDMARK] = state[col.FRONTIER_CELL]
+    steps = steps_to(memory, current, stamp)
+    is_left = steps > trail[STEPS_TO_FRONTIER]
+    if steps == FAR_AWAY or is_left or exploration.is_explored(memory, agent, current):
+        state[col.FRONTIER_CELL] = best
+        steps = steps_to(memory, best, stamp)
+    memory.scratch[col.DEFERRED, FRONTIER_LANDMARK] = state[col.FRONTIER_CELL]
+    trail[STEPS_TO_FRONTIER] = steps
+
+
+@inline
+def update_targets(memory: AgentMemory, agent: int, trail: Ints, stamp: int) -> None:
+    """Choose targets anew if the agent's last step led away from them, and record them.
+
+    A script chooses a target when it begins to act on it. A net does not say what it is about to do,
+    but a step away from a target tells that it was not going there. As in scripts, the extractor is
+    kept with cargo on board and on the way to the miner's gear, the depot is chosen when the cargo is
+    full and kept, and targets that cannot be reached are given up for a while.
+
+    Args:
+        memory: Memory of all agents; the targets of `agent` are updated.
+        agent: The agent's row in memory.
+        trail: The agent's trail, which is brought up to date.
+        stamp: Stamp of the search.
+    """
+    state, cargo = memory.state[agent], cargo_size(memory, agent)
+    station = int(memory.scratch[col.DEFERRED, STATION_LANDMARK + codes.MINER - 1])
+    to_station = steps_to(memory, station, stamp)
+    if cargo < trail[LAST_CARGO]:
+        state[col.MINE_TARGET] = 0  # as a miner does after a deposit
     for purpose in range(4):
-        cell = target_cell(memory, agent, purpose)
-        reached = cell > 0 and scratch[col.STAMP, cell] == stamp
-        scratch[col.DEFERRED, TARGET_LANDMARKS + purpose] = cell if reached else 0
+        goal = int(state[col.MINE_TARGET + purpose])
+        is_left = steps_to(memory, goal, stamp) > trail[STEPS_TO_TARGET + purpose]
+        if purpose == MINE:
+            is_left = is_left and cargo == 0 and to_station >= trail[STEPS_TO_STATION]
+        if is_left and purpose != DEPOT:
+            state[col.MINE_TARGET + purpose] = 0
+        if purpose != DEPOT or has_cargo_to_deposit(memory, agent):
+            goal = target_cell(memory, agent, purpose)
+        steps = steps_to(memory, goal, stamp)
+        if goal > 0 and steps == FAR_AWAY:
+            abandon_target(memory, agent, purpose, int(state[col.RETRY_DELAY]))
+            goal = 0
+        memory.scratch[col.DEFERRED, TARGET_LANDMARKS + purpose] = goal
+        trail[STEPS_TO_TARGET + purpose] = steps
+    trail[LAST_CARGO], trail[STEPS_TO_STATION] = cargo, to_station

@@ -24,7 +24,7 @@ ANYWHERE, RINGS, NEW_EXTRACTORS, NEW_JUNCTIONS, ENEMIES, BY_SECTOR = 0, 1, 2, 3,
 N_SECTORS = 8  # around the hub
 SECTOR_TICKS = 150  # ticks that an agent spends on a sector
 FRONTIER_SLACK = 12  # steps beyond the nearest frontier that a better one may lie
-_MAX_RANKED = 32  # frontiers compared in one search
+MAX_RANKED = 32  # frontiers compared in one search
 _MAX_USEFUL_DISTANCE = 14  # cells from known objects; farther is not better
 _NO_FRONTIER_TICKS = 25  # ticks before frontiers are searched again
 _CROWDED_DISTANCE = 6  # cells within which a team-mate makes a frontier less attractive
@@ -192,7 +192,7 @@ def find_frontier(memory: AgentMemory, agent: int, mode: int) -> int:
     stamp, head, tail = pathfinding.begin_search(memory, agent, 0), 0, 1
     bound, level, level_end = memory.rules[col.MAX_SEARCH_CELLS], 0, 1
     best, least, ranked, limit = 0, 1 << 30, 0, 1 << 30
-    while head < tail and head < bound and level <= limit and ranked < _MAX_RANKED:
+    while head < tail and head < bound and level <= limit and ranked < MAX_RANKED:
         cell = int(scratch[col.QUEUE, head])
         head, edge = head + 1, False
         for move in range(1, 5):

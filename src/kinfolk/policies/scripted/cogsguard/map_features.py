@@ -16,11 +16,24 @@ import numpy.typing as npt
 from kinfolk.core.arrays import Bytes, Ints
 from kinfolk.core.jit import allocation_free_kernel, get_function_address, inline
 from kinfolk.core.spaces import ObservationField, WorldSpec
-from kinfolk.policies.base import AgentBatch, Memory, MemoryLayout, allocate_memory, empty_batch
+from kinfolk.policies.base import (
+    AgentBatch,
+    Memory,
+    MemoryField,
+    MemoryLayout,
+    allocate_memory,
+    empty_batch,
+)
 from kinfolk.policies.scripted.cogsguard import columns as col
 from kinfolk.policies.scripted.cogsguard import primitives
 from kinfolk.policies.scripted.cogsguard.behaviors.junctions import influence_needed
-from kinfolk.policies.scripted.cogsguard.distance_map import LANDMARKS, compute_distance_map
+from kinfolk.policies.scripted.cogsguard.distance_map import (
+    HEADING,
+    LANDMARKS,
+    LAST_CELL,
+    TRAIL_COLUMNS,
+    compute_distance_map,
+)
 from kinfolk.policies.scripted.cogsguard.exploration import N_SECTORS, SECTOR_TICKS
 from kinfolk.policies.scripted.cogsguard.memory import (
     AgentMemory,
@@ -44,6 +57,8 @@ LANDMARK_COLUMNS = ("reachable", "proximity", "adjacent", *codes.MOVES[1:])
 REACHABLE, PROXIMITY, ADJACENT, FIRST_MOVE = range(4)
 MAX_DISTANCE = 40.0  # steps at which proximity is 0
 MAX_SPARE = 20.0  # hp or influence at which the spare columns are 1
+MAX_NUMBERS = 8  # numbers in a team that have a column of their own
+MANY_OBJECTS = 10.0  # known objects of a kind at which the counting columns are 1
 
 COLUMN_NAMES = (
     *FACTS,  # scaled
@@ -59,9 +74,16 @@ COLUMN_NAMES = (
     "hour",
     "is_day",
     *(f"likes_{element}" for element in codes.ELEMENTS),  # preferences, as scripted roles have
+    *(
+        f"is_number_{number}" for number in range(MAX_NUMBERS)
+    ),  # in the team; the last for all beyond
     *(f"searches_sector_{sector}" for sector in range(N_SECTORS)),
     *(f"{move}_is_free" for move in codes.MOVES[1:]),
     *(f"{move}_is_taken" for move in codes.MOVES[1:]),
+    *(f"{element}_extractors_known" for element in codes.ELEMENTS),
+    *(f"junctions_of_{owner}_known" for owner in codes.OWNERS),
+    "moved",  # in the last tick
+    *(f"heading_{move}" for move in codes.MOVES[1:]),  # direction of the last step
     *(f"{landmark}_{column}" for landmark in LANDMARKS for column in LANDMARK_COLUMNS),
 )
 COLUMNS = -(-len(COLUMN_NAMES) // 8) * 8  # rounded up to a multiple of 8, padded with zeros
@@ -72,9 +94,12 @@ HP_SHARE = COLUMN_NAMES.index("hp_share")
 SPARE_HP = COLUMN_NAMES.index("spare_hp")
 HOUR = COLUMN_NAMES.index("hour")
 LIKES = COLUMN_NAMES.index("likes_carbon")
+NUMBER = COLUMN_NAMES.index("is_number_0")
 SEARCHES = COLUMN_NAMES.index("searches_sector_0")
 FREE = COLUMN_NAMES.index("north_is_free")
 TAKEN = COLUMN_NAMES.index("north_is_taken")
+EXTRACTORS_KNOWN = COLUMN_NAMES.index("carbon_extractors_known")
+MOVED = COLUMN_NAMES.index("moved")
 LANDMARKS_OFFSET = COLUMN_NAMES.index("hub_reachable")
 COLUMNS_PER_LANDMARK = len(LANDMARK_COLUMNS)
 Float32s = npt.NDArray[np.float32]
@@ -137,6 +162,8 @@ def write_agent_features(memory: AgentMemory, agent: int, scales: Float32s, out:
     out[HOUR] = hour / memory.rules[col.DAY_PERIOD]
     out[HOUR + 1] = hour < memory.rules[col.DAY_LENGTH]
     out[LIKES + state[col.UID] % 4] = 1.0
+    number = state[col.UID] % memory.rules[col.AGENTS]  # uids number the teams one after another
+    out[NUMBER + min(number, MAX_NUMBERS - 1)] = 1.0
     out[SEARCHES + (state[col.UID] + state[col.CLOCK] // SECTOR_TICKS) % N_SECTORS] = 1.0
     for move in range(1, 5):
         to = int(state[col.CELL]) + move_offset(memory, move)
@@ -144,23 +171,47 @@ def write_agent_features(memory: AgentMemory, agent: int, scales: Float32s, out:
         out[TAKEN + move - 1] = is_occupied(memory, agent, to)
 
 
+@inline
+def write_trail_features(memory: AgentMemory, agent: int, trail: Ints, out: Float32s) -> None:
+    """Write the numbers of known objects and the agent's last step, which is added to the trail.
+
+    Args:
+        memory: Memory of all agents.
+        agent: The agent's row in memory.
+        trail: The agent's trail.
+        out: `[COLUMNS]`, the features of the agent.
+    """
+    state = memory.state[agent]
+    for i in range(8):  # extractors by element, then junctions by owner
+        out[EXTRACTORS_KNOWN + i] = state[col.EXTRACTOR_COUNTS + i] / MANY_OBJECTS
+    out[MOVED] = state[col.CELL] != trail[LAST_CELL]
+    for move in range(1, 5):
+        if trail[LAST_CELL] > 0 and state[col.CELL] - trail[LAST_CELL] == move_offset(memory, move):
+            trail[HEADING] = move
+    trail[LAST_CELL] = state[col.CELL]
+    if trail[HEADING] > 0:
+        out[MOVED + trail[HEADING]] = 1.0
+
+
 @allocation_free_kernel
-def write_map_features(memory: AgentMemory, agents: Ints, scales: Float32s, out: Float32s) -> None:
+def write_map_features(
+    memory: AgentMemory, trail: Ints, agents: Ints, scales: Float32s, out: Float32s
+) -> None:
     """Write the map features of every agent.
 
     Args:
         memory: Memory of all agents; targets and frontier of `agents` are updated.
+        trail: `[capacity, TRAIL_COLUMNS]`, trails of all agents; those of `agents` are updated.
         agents: `[n]`, the agents' rows in memory.
         scales: `[N_FACTS]`, by which the facts are divided.
         out: `[n, COLUMNS]`, zeros, filled with the features.
     """
     for i in range(agents.shape[0]):
         agent = agents[i]
-        if primitives.cargo_size(memory, agent) == 0:
-            memory.state[agent, col.MINE_TARGET] = 0  # as a miner does after a deposit
-        compute_distance_map(memory, agent)
+        compute_distance_map(memory, agent, trail[agent])
         write_landmark_features(memory, out[i])
         write_agent_features(memory, agent, scales, out[i])
+        write_trail_features(memory, agent, trail[agent], out[i])
 
 
 class MapFeatures:
@@ -189,8 +240,8 @@ class MapFeatures:
 
     @property
     def memory_layout(self) -> MemoryLayout:
-        """The same memory as that of scripted roles."""
-        return agent_memory_layout(self._rules)
+        """The same memory as that of scripted roles, and the agent's trail."""
+        return {**agent_memory_layout(self._rules), "trail": MemoryField((TRAIL_COLUMNS,), "int64")}
 
     def reset_agents(self, batch: AgentBatch, memory: Memory, keys: Ints) -> None:
         """Store the uids of new agents, from which their preferences follow, as in scripted roles."""
@@ -207,5 +258,5 @@ class MapFeatures:
         agents = batch.memory_index
         perceive(agent_memory, rows.view(np.uint16), rows.view(np.float32), agents, keys)
         out = np.zeros((len(agents), COLUMNS), dtype=np.float32)
-        write_map_features(agent_memory, agents, self._scales, out)
+        write_map_features(agent_memory, memory["trail"], agents, self._scales, out)
         return out.view(np.uint8)
