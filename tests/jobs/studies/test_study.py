@@ -234,7 +234,9 @@ def test_a_study_in_python_has_verdicts_a_report_and_a_page(tiny, tmp_path):
     assert verdicts["lines"][0] == (
         "Not decided. Claim: The faster food grows, the more the agents earn. A quick run decides nothing."
     )
-    assert [row["name"] for row in page["blocks"][3]["rows"]] == ["0.1", "0.2", "0.4"]
+    assert [row["name"] for row in page["blocks"][3]["rows"]] == [
+        "growth = 0.1", "growth = 0.2", "growth = 0.4",
+    ]  # fmt: skip
     assert result.plot().axes[0].get_xlabel() == "growth"
     with pytest.raises(UsageError, match="The study has no metric 'lost'"):
         result.plot(metric="lost")
