@@ -39,15 +39,15 @@ class SingleValueCommand(TyperCommand):
     """Command that refuses an option with one value that was given twice; click keeps the last."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Parse arguments.
+        """Parse the arguments of the command, and check what was given twice.
 
         Raises:
             UsageError: An option that takes one value was given more than once.
         """
         if not ctx.resilient_parsing:  # which is completion
-            _, _, given = self.make_parser(ctx).parse_args(args=list(args))
-            if not any(parameter.is_eager for parameter in given):  # such as --help
-                _check_given_once(ctx.command_path, given, args)
+            _, _, parsed = self.make_parser(ctx).parse_args(args=list(args))
+            if not any(parameter.is_eager for parameter in parsed):  # such as --help
+                _check_given_once(ctx.command_path, parsed, args)
         return super().parse_args(ctx, args)
 
 
@@ -61,20 +61,20 @@ def refuse_repeated_options(app: typer.Typer) -> None:
             refuse_repeated_options(group.typer_instance)
 
 
-def _check_given_once(command: str, given: Sequence[Any], words: Sequence[str]) -> None:
+def _check_given_once(command: str, parsed: Sequence[Any], words: Sequence[str]) -> None:
     """Check that no option with one value was given more than once.
 
     Args:
         command: Name of the command, with `kinfolk` before it.
-        given: Parameters in the order in which they were given.
+        parsed: Parameters in the order in which they were given.
         words: Arguments of the command.
 
     Raises:
         UsageError: An option was given more than once.
     """
-    for option in given:
+    for option in parsed:
         is_single = option.param_type_name == "option" and not (option.multiple or option.is_flag)
-        count = given.count(option)
+        count = parsed.count(option)
         if not is_single or count == 1:
             continue
         name = max(option.opts, key=len)
