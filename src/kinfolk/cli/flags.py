@@ -32,7 +32,7 @@ _METAVARS = {int: "INTEGER", float: "NUMBER", str: "TEXT", dict: "KEY=VALUE", tu
 
 
 # Commands whose runs `kinfolk plot` draws with a panel for each of several metrics.
-_WITH_PANELS = ("kinfolk sweep eval", "kinfolk compare")
+_WITH_PANELS = ("kinfolk sweep eval",)
 
 
 class SingleValueCommand(TyperCommand):
