@@ -92,6 +92,9 @@ SENTENCES = [
     (["compare", "kin://noop", "kin://random", "--map", "grazer=candidate"], 2,
      "World probe has the group hunter too, and no --map says who plays it. Give --map "
      "hunter=candidate, or for somebody else --slot others=kin://random --map hunter=others."),
+    (["compare", "kin://noop", "kin://random", "--map", "grazer=candidate", "--slot", "pack=kin://noop"], 2,
+     "World probe has the group hunter too, and no --map says who plays it. Give --map "
+     "hunter=candidate, or for somebody else --map hunter=pack."),
     (["compare", "kin://noop", "kin://random", "--map", "grasser=candidate"], 2,
      "World probe has no group 'grasser'. Did you mean 'grazer'?"),
     (["eval", "--slot", "a=none.py"], 2, "'none.py' is not a policy. There is no file none.py."),
@@ -105,8 +108,6 @@ SENTENCES = [
      "kinfolk eval takes no argument 'kin://hunter'. Did you mean: kinfolk eval --slot all=kin://hunter --episodes 2"),
     (["eval", "mine.toml"], 2,
      "kinfolk eval takes no argument 'mine.toml'. Did you mean: kinfolk eval --config mine.toml"),
-    (["presets", "savanna"], 2,
-     "kinfolk presets takes no argument 'savanna'. Did you mean: kinfolk presets --world savanna"),
     (["eval", "thing"], 2, "kinfolk eval takes no argument 'thing'. Its options: kinfolk eval --help"),
     pytest.param(["train", "savanna"], 2,
      "There is no file savanna; kinfolk train takes a file of settings. Did you mean: kinfolk train --world savanna",
@@ -427,6 +428,7 @@ def test_a_run_whose_policy_has_changed_since_gives_no_phylogeny(family_run, tmp
 
 def test_presets_are_listed_with_a_line_each():
     found = json.loads(kinfolk("presets", "--world", "savanna", "--json").stdout)
+    assert json.loads(kinfolk("presets", "savanna", "--json").stdout) == found
     assert {"shared_prey_r1", "shared_prey_r2", "lineage_documented"} <= {
         p["preset"] for p in found
     }
@@ -528,6 +530,10 @@ def test_comparing_in_a_world_with_several_groups_asks_for_a_map(here, tmp_path)
         "would play all of them. Say which it plays, and who plays the others: kinfolk compare "
         "kin://hunter kin://random --world savanna --slot others=kin://random "
         "--map type_1_predator=candidate --map type_1_prey=others\n"
+    )
+    assert here(*words, "--slot", "herd=kin://grazer")[2].endswith(
+        "kinfolk compare kin://hunter kin://random --world savanna --slot herd=kin://grazer "
+        "--map type_1_predator=candidate --map type_1_prey=herd\n"
     )
     team = ["compare", "a=kin://noop;b=kin://noop", "a=kin://random;b=kin://noop"]
     assert here(*team)[2].endswith(

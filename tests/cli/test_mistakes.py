@@ -1,5 +1,6 @@
 """Mistakes that people make get the command that was probably meant, and that command exists."""
 
+import json
 import shlex
 
 import pytest
@@ -62,6 +63,10 @@ MISTAKES = [
     ("eval --set cells 9", "kinfolk eval takes no argument '9'.", "kinfolk eval --set cells=9"),
     ("sweep --vary growth=0.1,0.2", "kinfolk sweep needs a command behind it: eval or train or evolve.",
      "kinfolk sweep eval --vary growth=0.1,0.2, or kinfolk sweep train --vary growth=0.1,0.2"),
+    ("metrics --world savanna", "kinfolk metrics has no option --world.", "kinfolk metrics savanna"),
+    ("metrics lifetime --world=savanna", "kinfolk metrics has no option --world.",
+     "kinfolk metrics savanna lifetime"),
+    ("settings --world savanna", "kinfolk settings has no option --world.", "kinfolk settings savanna"),
 ]  # fmt: skip
 ROOT = typer.main.get_command(app)
 
@@ -97,6 +102,20 @@ def test_a_mistake_gets_the_command_that_was_meant_and_it_exists(run, line, prob
     [
         ("eval --gpu", "kinfolk eval has no option --gpu. Policies play and learn on the CPU; "
                        "--jobs N uses several cores."),
+        ("metrics --world", "kinfolk metrics has no option --world. Its options: kinfolk metrics --help"),
+        ("presets probe --world savanna",
+         "kinfolk presets lists one world or all, not 'probe' and 'savanna'."),
+        ("sweep eval --vary growth=0.1,0.3 --metric caught --metric=ticks",
+         "--metric was given twice; kinfolk sweep eval takes one. "
+         "Panels of several: kinfolk plot RUN --metric caught --metric ticks."),
+        ("compare kin://noop kin://random --metric caught --metric ticks",
+         "--metric was given twice; kinfolk compare takes one."),
+        ("tournament kin://noop --metric return --metric return",
+         "--metric was given twice; kinfolk tournament takes one."),
+        ("eval --seed 1 --episodes 2 --seed=2 --seed 3",
+         "--seed was given 3 times; kinfolk eval takes one."),
+        ("runs --root a --root b", "--root was given twice; kinfolk runs takes one."),
+        ("export html a --out b --out c", "--out was given twice; kinfolk export html takes one."),
         ("eval --nonsense", "kinfolk eval has no option --nonsense. Its options: kinfolk eval --help"),
         ("new policy", "Missing argument 'name'. For example: kinfolk new policy wanderer"),
         ("metrics", "Missing argument 'world'. For example: kinfolk metrics savanna lifetime"),
@@ -111,6 +130,23 @@ def test_a_mistake_gets_the_command_that_was_meant_and_it_exists(run, line, prob
 )  # fmt: skip
 def test_a_mistake_without_one_likely_meaning_gets_what_helps(run, line, message):
     assert run(line) == f"{message}\n"
+
+
+def test_options_that_may_be_repeated_and_flags_still_are(capsys):
+    with pytest.raises(SystemExit) as left:
+        main(["metrics", "probe", "reward_per_tick", "--json", "--json"])
+    assert (left.value.code, json.loads(capsys.readouterr().out)[0]["name"]) == (
+        0,
+        "reward_per_tick",
+    )
+    with pytest.raises(
+        SystemExit
+    ) as left:  # both settings are read, and the first is the wrong one
+        main(["eval", "--set", "cells=many", "--set", "rows=9"])
+    assert "Probe.cells must be a whole number" in capsys.readouterr().err
+    with pytest.raises(SystemExit) as left:  # help comes before what is wrong
+        main(["runs", "--root", "a", "--root", "b", "--help"])
+    assert left.value.code == 0
 
 
 def test_what_is_suggested_exists_and_what_is_replaced_does_not():

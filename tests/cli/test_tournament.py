@@ -64,7 +64,10 @@ def test_a_folder_of_policies_is_played_and_leaves_tables_and_one_page(here, cap
     assert "crash never acted: it failed in all of 12 episodes. The first failure:" in said.out
     assert "crash.py:10 in act_async: raise ValueError('boom')" in said.out
     assert re.search(r"^Games: 12 of 12, failures of policies so far: 12$", said.err, re.MULTILINE)
-    rule = "Ranked by the lower end of the rating's belief (mu - 3 sigma). Equal scores and shares won share a rank;"
+    rule = (
+        "Ranked by mu - 3 sigma of the rating, which lies below the interval that is shown. "
+        "Equal scores and shares won share a rank;"
+    )
     alike = "had the same score: an interval without width says nothing about other games."
     assert [rule in said.out, alike in said.out] == [True, True]
     assert said.out.endswith("The run lies in cup; open cup/tournament.html in a browser.\n")

@@ -78,6 +78,37 @@ def test_two_games_of_a_comparison_open_side_by_side(open_screen, comparison, tm
     with open_screen(path.as_uri()) as screen:
         screen.open()
         assert screen.page.locator(".map").count() == 2
+        captions = screen.page.locator("figcaption b").all_inner_texts()
+        assert [text.strip() for text in captions] == [
+            f"A {comparison.name} / game-00000-0-random",
+            f"B {comparison.name} / game-00000-1-noop",
+        ]
+        label = screen.page.inner_text(".inspector .game")
+        assert label == f"Game A: {comparison.name} / game-00000-0-random"
+        assert screen.page.locator(".ended:visible").count() == 0
+        screen.page.keyboard.press("End")
+        screen.wait_for_tick(60)
+        assert screen.page.inner_text("figure:nth-child(2) .ended") == "over at tick 40"
+        assert screen.page.locator(".ended:visible").count() == 1
+        screen.page.keyboard.press("?")
+        keys = "panels: 1 Agent, 2 Charts, 3 Lineage, 4 Roles, 5 Run"
+        assert keys in screen.page.locator("dialog.help dd").all_inner_texts()
+        screen.page.keyboard.press("Escape")
+        screen.page.click("a.run-name")
+        screen.page.locator("[data-block=Verdict]").wait_for()
+
+
+def test_the_second_game_goes_on_when_the_first_is_over(open_screen, comparison, tmp_path):
+    path = tmp_path / "rivals.html"
+    games = [(comparison, "game-00000-1-noop"), (comparison, "game-00000-0-random")]
+    path.write_bytes(export_page(games))
+    with open_screen(path.as_uri()) as screen:
+        screen.open()
+        screen.page.keyboard.press("End")
+        screen.page.locator("body[data-tick='60']").wait_for()
+        assert screen.page.inner_text(".clock") == "tick 60 of 60"
+        assert screen.page.locator(".ended:visible").all_inner_texts() == ["over at tick 40"]
+        assert screen.page.locator("figure:nth-child(1) .ended:visible").count() == 1
 
 
 def test_the_help_says_that_any_run_can_be_exported(capsys):

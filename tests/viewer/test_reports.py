@@ -77,6 +77,26 @@ def test_a_running_tournament_has_the_scores_so_far():
     ]
 
 
+def test_a_leaderboard_says_how_it_is_ranked_and_has_points_only_where_there_are_some():
+    """The page of a run has the sentence that the command prints below its table."""
+    won, score = [1.0, 0.5, 1.0, 2], [3.0, 2.0, 4.0, 2]
+    row = [1, "a", "", [10.0, 8.0, 12.0, 2], won, score, None, 0, 0, "0123456789abcdef"]
+    done = {"kind": "tournament_done", "step": 1, "standings": [row], "payoffs": []}
+    table, _, text = report_meetings({"format": "round-robin"}, [done])
+    assert table["headings"] == [
+        "", "policy", "rating", "won", "score", "games", "failures", "SHA-256",
+    ]  # fmt: skip
+    assert table["rows"][0][-3:] == ["2", "0", "0123456789ab"]
+    assert text["lines"] == [
+        "Ranked by mu - 3 sigma of the rating, which lies below the interval that is shown. Equal scores and "
+        "shares won share a rank; among them, a policy that failed in more episodes comes later."
+    ]
+    row[6] = 1.5
+    table, _, text = report_meetings({"format": "swiss"}, [done])
+    assert (table["headings"][5], table["rows"][0][5]) == ("points", "1.5")
+    assert text["lines"][0].startswith("Ranked by points, then by mu - 3 sigma of the rating")
+
+
 def test_the_fitness_of_nets_has_the_spread_of_its_members():
     events = [{"kind": "generation_scored", "step": i, "population": "agent", "best": 10.0,
                "median": 5.0, "mean": 5.0, "fitness": [float(v) for v in range(11)]}

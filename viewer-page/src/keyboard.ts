@@ -2,12 +2,13 @@
 
 import { h } from "./dom";
 import type { Player } from "./player";
+import { TABS } from "./side_panel";
 
 const SHORTCUTS: [string, string][] = [
   ["space", "play or pause"], ["← →", "one tick back or on; with shift, ten"], ["Home End", "first, last tick"],
   ["+ −", "faster, slower"], ["[ ]", "previous event, next event"], ["f", "follow the selected agent"],
   ["d", "mark its descendants"], ["s", "show what it observes"], ["n p", "next or previous agent"],
-  ["0", "whole map"], ["l", "legend"], ["1 to 5", "panels"], ["t", "light or dark"], ["Esc", "clear the selection"], ["/", "search runs"], ["↑ ↓ Enter", "in the list: from run to run, open"], ["?", "this list"],
+  ["0", "whole map"], ["l", "legend"], ["1 to 5", `panels: ${TABS.map((name, i) => `${i + 1} ${name}`).join(", ")}`], ["t", "light or dark"], ["Esc", "clear the selection"], ["/", "search runs"], ["↑ ↓ Enter", "in the list: from run to run, open"], ["?", "this list"],
 ];
 
 const GLOBAL_KEYS = ["t", "?", "/"]; // that need no replay

@@ -5,7 +5,7 @@ import { caption, replaySelects, zoomButtons } from "./controls";
 import { LiveUpdates, type Update } from "./data/live_updates";
 import { Replay } from "./data/replay";
 import { findSource, type Report, type RunInfo, type RunRow } from "./data/source";
-import { h, oncePerFrame } from "./dom";
+import { formatInteger, h, oncePerFrame } from "./dom";
 import { helpDialog, listenToKeys } from "./keyboard";
 import { mapLegend } from "./map/legend";
 import { handlePointer } from "./map/pointer";
@@ -33,6 +33,7 @@ export class Page {
   private list = new RunList((address) => this.navigate(address), (search, sort) => writeAddress({ search, sort }));
   private maps = h("div.maps");
   private captions: HTMLElement[] = [];
+  private ends: HTMLElement[] = []; // beside the captions of two games: which is over
   private breadcrumbs = h("nav.crumbs");
   private problem = h("p.problem", { role: "alert", hidden: true });
   private body = h("div.body");
@@ -56,6 +57,7 @@ export class Page {
     });
     const remember = oncePerFrame(() => this.remember());
     this.player.onFrame.on(() => { if (!this.player.playing) remember(); });
+    this.player.onFrame.on(() => this.showEnds());
     this.player.onSelect.on(remember);
     addEventListener("hashchange", () => void this.start());
   }
@@ -104,14 +106,21 @@ export class Page {
   private chooseReplay(address: Address, { job, replays }: RunInfo): string | undefined {
     if (address.replay || address.view === "page") return address.replay;
     const saysNothing = address.tick === null && address.uid === null && !address.tab && !address.other;
-    const isPair = this.source.embedded && this.runs.length > 1; // exported to be watched side by side
+    const isPair = this.source.embedded && this.exportedPair() !== null;
     return saysNothing && !isPair && RESULTS_FIRST.includes(job) ? undefined : replays[0]?.name;
+  }
+
+  /** The second game of a page that was exported to watch two side by side, of another run or of the same. */
+  private exportedPair(): ReplayName | null {
+    const [, second] = this.runs.flatMap((run) => run.replays.map((replay): ReplayName => [run.name, replay.name]));
+    return second ?? null;
   }
 
   private async showReplays(address: Address, first: boolean, main: ReplayName): Promise<void> {
     const { visit, player } = this;
-    const other = address.other || (first && this.source.embedded ? this.runs[1]?.name : "");
-    const otherReplay = address.otherReplay || (other ? (await this.source.run(other)).replays[0]?.name : "");
+    const [secondRun, secondReplay] = (first && this.source.embedded && !address.other && this.exportedPair()) || ["", ""];
+    const other = address.other || secondRun;
+    const otherReplay = address.otherReplay || secondReplay || (other ? (await this.source.run(other)).replays[0]?.name : "");
     if (visit !== this.visit) return;
     const names: ReplayName[] = other && otherReplay ? [main, [other, otherReplay]] : [main];
     if (!this.isShown(names)) await this.openReplays(names);
@@ -204,7 +213,8 @@ export class Page {
 
   private layOut(replays: Replay[]): void {
     const boxes = replays.map(() => h("div.map"));
-    this.captions = replays.map((replay, i) => h("figcaption", {}, caption(replay, i, replays.length)));
+    this.ends = replays.map(() => h("span.ended", { hidden: true }));
+    this.captions = replays.map((replay, i) => h("figcaption", {}, this.ends[i], caption(replay, i, replays.length)));
     this.maps.replaceChildren(...replays.map((_, i) => h("figure.view", {}, this.captions[i], boxes[i], zoomButtons(this.player, i))));
     this.maps.dataset.views = String(replays.length);
     this.body.replaceChildren(h("main.replay-page", {}, h("div.viewport", {}, this.maps, this.transport.element), this.side.element));
@@ -218,6 +228,15 @@ export class Page {
     this.listReplays(replays);
     this.transport.refresh();
     this.side.show(this.side.shown);
+  }
+
+  /** Say which of two games is over while the other goes on. */
+  private showEnds(): void {
+    const { views, tick } = this.player;
+    for (const [i, { replay }] of views.entries()) {
+      this.ends[i].hidden = views.length < 2 || replay.live || tick <= replay.lastTick;
+      this.ends[i].textContent = `over at tick ${formatInteger(replay.lastTick)}`;
+    }
   }
 
   private listReplays(replays: Replay[]): void {
@@ -303,7 +322,7 @@ export class Page {
     clearSprites();
     this.player.views.forEach((view, i, all) => {
       view.map.recolour();
-      this.captions[i].replaceChildren(caption(view.replay, i, all.length));
+      this.captions[i].replaceChildren(this.ends[i], caption(view.replay, i, all.length));
     });
     this.player.redraw();
     this.transport.refresh();

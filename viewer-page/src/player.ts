@@ -59,8 +59,10 @@ export class Player {
 
   get main(): ReplayView { return this.views[0]; }
   get frame(): number { return Math.floor(this.position); }
-  get tick(): number { return this.main.replay.ticks[this.frame] ?? 0; }
-  get lastFrame(): number { return Math.max(...this.views.map((view) => view.replay.frames)) - 1; }
+  get tick(): number { return (this.main.replay.ticks[this.frame] ?? this.longest.ticks[this.frame]) ?? 0; }
+  /** The replay with most frames, which goes on when the other is over. */
+  get longest(): Replay { return this.views.map((view) => view.replay).reduce((a, b) => (b.frames > a.frames ? b : a)); }
+  get lastFrame(): number { return this.longest.frames - 1; }
 
   setViews(views: ReplayView[]): void {
     this.views = views;

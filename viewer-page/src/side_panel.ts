@@ -8,7 +8,7 @@ import { RoleTree } from "./panels/role_tree";
 import { RunPanel } from "./panels/run_panel";
 import type { Player } from "./player";
 
-const TABS = ["Agent", "Charts", "Lineage", "Roles", "Run"];
+export const TABS = ["Agent", "Charts", "Lineage", "Roles", "Run"];
 const ROLES_TAB = TABS.indexOf("Roles");
 
 export class SidePanel {

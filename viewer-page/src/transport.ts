@@ -89,7 +89,7 @@ export class Transport {
     const { player } = this;
     if (!player.views.length) return;
     this.range.value = String(player.frame);
-    const last = player.main.replay.ticks[player.main.replay.frames - 1];
+    const last = player.longest.lastTick;
     this.clock.value = `tick ${formatInteger(player.tick)} of ${formatInteger(last)}`;
     document.body.dataset.tick = String(player.tick);
     document.body.dataset.drawn = String(player.main.frame);

@@ -41,7 +41,7 @@ from kinfolk.cli.commands.view import view
 from kinfolk.cli.compile import compile_command
 from kinfolk.cli.examples import add_examples, format_first_steps
 from kinfolk.cli.exploit import exploit_command
-from kinfolk.cli.flags import settings_command
+from kinfolk.cli.flags import refuse_repeated_options, settings_command
 from kinfolk.cli.hints import add_example, explain_usage, find_command
 from kinfolk.cli.new import new
 from kinfolk.cli.output import set_quiet
@@ -85,6 +85,7 @@ app.add_typer(evolve, name="evolve")
 app.add_typer(sweep, name="sweep")
 app.command()(study)
 add_examples(app)
+refuse_repeated_options(app)
 
 _GC_THRESHOLD = 50_000  # new objects between two garbage collections; Python's default is 700
 

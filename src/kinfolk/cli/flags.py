@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import shlex
 from collections.abc import Callable, Container, Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
@@ -30,6 +31,66 @@ _COMPLETIONS: dict[str, Callable[..., Any]] = {
 _METAVARS = {int: "INTEGER", float: "NUMBER", str: "TEXT", dict: "KEY=VALUE", tuple: "A,B,..."}
 
 
+# Commands whose runs `kinfolk plot` draws with a panel for each of several metrics.
+_WITH_PANELS = ("kinfolk sweep eval",)
+
+
+class SingleValueCommand(TyperCommand):
+    """Command that refuses an option with one value that was given twice; click keeps the last."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Parse the arguments of the command, and check what was given twice.
+
+        Raises:
+            UsageError: An option that takes one value was given more than once.
+        """
+        if not ctx.resilient_parsing:  # which is completion
+            _, _, parsed = self.make_parser(ctx).parse_args(args=list(args))
+            if not any(parameter.is_eager for parameter in parsed):  # such as --help
+                _check_given_once(ctx.command_path, parsed, args)
+        return super().parse_args(ctx, args)
+
+
+def refuse_repeated_options(app: typer.Typer) -> None:
+    """Make every command refuse an option with one value that was given twice."""
+    for command in app.registered_commands:
+        if command.cls in (None, TyperCommand):
+            command.cls = SingleValueCommand
+    for group in app.registered_groups:
+        if group.typer_instance is not None:
+            refuse_repeated_options(group.typer_instance)
+
+
+def _check_given_once(command: str, parsed: Sequence[Any], words: Sequence[str]) -> None:
+    """Check that no option with one value was given more than once.
+
+    Args:
+        command: Name of the command, with `kinfolk` before it.
+        parsed: Parameters in the order in which they were given.
+        words: Arguments of the command.
+
+    Raises:
+        UsageError: An option was given more than once.
+    """
+    for option in parsed:
+        is_single = option.param_type_name == "option" and not (option.multiple or option.is_flag)
+        count = parsed.count(option)
+        if not is_single or count == 1:
+            continue
+        name = max(option.opts, key=len)
+        times = "twice" if count == 2 else f"{count} times"
+        hint = ""
+        if name == "--metric" and command in _WITH_PANELS:
+            following = [*words[1:], ""]
+            pairs = zip(words, following, strict=True)
+            values = [
+                w.partition("=")[2] or after for w, after in pairs if w.partition("=")[0] == name
+            ]
+            panels = shlex.join(word for value in values for word in (name, value))
+            hint = f" Panels of several: kinfolk plot RUN {panels}."
+        raise UsageError(f"{name} was given {times}; {command} takes one.{hint}")
+
+
 def settings_command(job: str, *options: str, engine: str = "local") -> type[TyperCommand]:
     """Return a class of commands that have a flag for every setting of a job.
 
@@ -46,7 +107,7 @@ def settings_command(job: str, *options: str, engine: str = "local") -> type[Typ
     if "engine" in shared:
         shared["engine"] = shared["engine"].replace(default=engine)
 
-    class SettingsCommand(TyperCommand):
+    class SettingsCommand(SingleValueCommand):
         """Command that adds the flags of the settings to its own options."""
 
         _flags: dict[str, SettingField] | None = None  # by the name of the parameter

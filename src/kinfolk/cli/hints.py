@@ -21,6 +21,7 @@ _MISSING = re.compile(
     r"Missing argument|Option '(?P<option>[^']+)' requires|\w+\.policies (needs|is missing)"
 )
 _PAIRED = ("--vary", "--set", "--map", "--slot", "--search", "--side")  # written NAME=VALUE
+_NAME_WORLD_FIRST = ("metrics", "settings")  # commands whose first argument may be a world
 _TASK = re.compile(r"[A-Za-z][\w/]*-v\d+$")  # how Gymnasium names its tasks
 _URI = re.compile(r"(kin://|metta://|class:|run:|file:).")
 
@@ -111,6 +112,11 @@ def _explain_option(path: list[str], command: Any, rest: list[str], option: str)
     problem = f"{name} has no option {option}."
     if option in DEVICE_OPTIONS:
         return f"{problem} Policies play and learn on the CPU; --jobs N uses several cores."
+    if option == "--world" and " ".join(path) in _NAME_WORLD_FIRST:  # `metrics --world savanna`
+        i = next(i for i, word in enumerate(rest) if word.partition("=")[0] == option)
+        parts = rest[i].split("=", 1) + rest[i + 1 :]
+        if len(parts) > 1:
+            return f"{problem} Did you mean: {shlex.join([*name.split(), parts[1], *rest[:i], *parts[2:]])}"
     meant = suggest_options(path, rest, option, _list_options(command))
     return f"{problem} Did you mean: {meant}" if meant else f"{problem} Its options: {name} --help"
 
@@ -213,4 +219,5 @@ def refuse_name_as_config(config: Path | None) -> None:
 def _list_options(command: Any) -> set[str]:
     """Return the long and short options of a click command."""
     parameters = command.get_params(typer.Context(command))
-    return {name for option in parameters for name in (*option.opts, *option.secondary_opts)}
+    names = (name for option in parameters for name in (*option.opts, *option.secondary_opts))
+    return {name for name in names if name.startswith("-")}  # not those of arguments

@@ -162,17 +162,43 @@ def _negate(difference: EstimateValues) -> EstimateValues:
     return [mean, high, low, *difference[3:]]
 
 
-def describe_ranking(form: str) -> str:
-    """Describe how the policies of a tournament are ranked, in two sentences.
+def describe_standings(form: str, standings: Sequence[Sequence[Any]]) -> list[str]:
+    """Describe how the policies of a tournament are ranked, and whose intervals have no width.
 
     Args:
         form: `swiss`, or another format.
+        standings: Standings as in an event; without any, there is nothing to describe.
     """
-    by = "points, then by the lower end" if form == "swiss" else "the lower end"
+    scores = [(row[1], row[5]) for row in standings]
+    return [_describe_ranking(form), *describe_equal_scores(scores)] if standings else []
+
+
+def _describe_ranking(form: str) -> str:
+    """Describe how the policies of a tournament are ranked, in two sentences."""
+    by = "points, then by mu - 3 sigma" if form == "swiss" else "mu - 3 sigma"
     return (
-        f"Ranked by {by} of the rating's belief (mu - 3 sigma). Equal scores and shares won share a rank; among "
-        f"them, a policy that failed in more episodes comes later."
+        f"Ranked by {by} of the rating, which lies below the interval that is shown. Equal scores and shares won "
+        f"share a rank; among them, a policy that failed in more episodes comes later."
     )
+
+
+def leave_out_empty(
+    headings: Sequence[str], rows: Sequence[Sequence[str]], heading: str
+) -> tuple[list[str], list[list[str]]]:
+    """Return a table without one of its columns, if every cell of that is empty.
+
+    >>> leave_out_empty(["policy", "points"], [["a", ""], ["b", ""]], "points")
+    (['policy'], [['a'], ['b']])
+
+    Args:
+        headings: Heading of each column.
+        rows: Cells of each row.
+        heading: The column that may be left out.
+    """
+    column = headings.index(heading)
+    left_out = -1 if any(row[column] for row in rows) else column
+    table = [[cell for i, cell in enumerate(row) if i != left_out] for row in (headings, *rows)]
+    return table[0], table[1:]
 
 
 def describe_equal_scores(scores: Iterable[tuple[str, EstimateValues | None]]) -> list[str]:

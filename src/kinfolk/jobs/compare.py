@@ -143,13 +143,28 @@ def _other_slots(settings: Compare) -> list[PolicySlot]:
     return [slot for slot in others if not are_default or slot.id in named]
 
 
-def example_map(groups: Sequence[str]) -> dict[str, str]:
+def given_slots(settings: Compare) -> dict[str, str]:
+    """Return the URIs of the slots beside the candidate's, those that no map names first."""
+    slot_map = settings.slot_map_for(settings.world)
+    mapped = set(slot_map.values()) if isinstance(slot_map, Mapping) else set()
+    others = sorted(_other_slots(settings), key=lambda slot: slot.id in mapped)
+    return {slot.id: slot.policy_uri or f"class:{slot.class_path}" for slot in others}
+
+
+def example_map(
+    groups: Sequence[str], candidate: str = CANDIDATE_SLOT, other: str = "others"
+) -> dict[str, str]:
     """Return a slot map in which the candidate plays the first group, for error messages.
 
     >>> example_map(["predator", "prey"])
     {'predator': 'candidate', 'prey': 'others'}
+
+    Args:
+        groups: Groups of the world.
+        candidate: Slot of the candidate.
+        other: Slot that plays all other groups.
     """
-    return {group: "others" if number else CANDIDATE_SLOT for number, group in enumerate(groups)}
+    return {group: other if number else candidate for number, group in enumerate(groups)}
 
 
 def _record_replays(settings: Compare, candidates: Sequence[Evaluate]) -> Iterator[FileChunk]:

@@ -36,17 +36,22 @@ def export_page(replays: Sequence[tuple[Path, str | None]]) -> bytes:
     """
     tables: dict[str, Any] = {"runs": [], "metrics": {}, "reports": {}, "roles": {}}
     scripts: list[str] = []
+    chosen: dict[Path, list[tuple[Path, str | None]]] = {}  # replays of each run, by its folder
     for folder, name in replays:
+        chosen.setdefault(folder.resolve(), []).append((folder, name))
+    for of_run in chosen.values():
+        folder = of_run[0][0]
         run = open_run(folder)
         is_taken = any(run.name == other["name"] for other in tables["runs"])
-        title = f"{run.name} again" if is_taken else run.name
+        title = f"{run.name} ({folder.resolve().parent.name})" if is_taken else run.name
         row = {**make_row(run), "name": title, "replays": []}
         if row["status"] == "running":
             row["status"] = "done"  # the page shows what there is now, and waits for nothing
-        if name is not None or len(replays) > 1 or list_replays(folder):
-            path = find_replay(folder, name)
-            row["replays"] = [{"name": path.stem, "bytes": path.stat().st_size}]
-            scripts.append(_embed_replay(run, path, title))
+        for _, name in of_run:
+            if name is not None or len(replays) > 1 or list_replays(folder):
+                path = find_replay(folder, name)
+                row["replays"].append({"name": path.stem, "bytes": path.stat().st_size})
+                scripts.append(_embed_replay(run, path, title))
         tables["runs"].append({**row, "settings": run.config["settings"]})
         tables["metrics"][title] = collect_metrics(run.events())
         report = {**build_report(run), "symbols": read_symbols(folder)}

@@ -17,10 +17,10 @@ from typing import Any
 from kinfolk.core.errors import UsageError
 from kinfolk.evaluation.failures import describe_run_failures
 from kinfolk.evaluation.formatting import (
-    describe_equal_scores,
-    describe_ranking,
+    describe_standings,
     format_interval,
     format_number,
+    leave_out_empty,
 )
 from kinfolk.replay.reader import REPLAY_FOLDER, REPLAY_SUFFIX, Replay
 from kinfolk.store.files import read_bytes
@@ -128,14 +128,13 @@ def _format_standings(standings: Sequence[Sequence[Any]]) -> Iterator[str]:
                 cells = [f"{rank}. {escape(name)}", *map(_format_estimate, (rating, won, score))]
                 cells += ["" if points is None else f"{points:g}", str(rating[3])]
                 rows.append([*cells, str(failed), f"<code>{escape(sha256[:12])}</code>"])
-        yield _format_table(f"Leaderboard{f' of {escape(side)}' if side else ''}", headings, rows)
+        title = f"Leaderboard{f' of {escape(side)}' if side else ''}"
+        yield _format_table(title, *leave_out_empty(headings, rows, "points"))
 
 
 def _format_ranking(settings: Mapping[str, Any], last: Mapping[str, Any]) -> Iterator[str]:
     """Yield how the policies are ranked, and whose intervals have no width."""
-    standings = last.get("standings", [])
-    texts = [describe_ranking(settings["format"])] if standings else []
-    for text in [*texts, *describe_equal_scores([(row[1], row[5]) for row in standings])]:
+    for text in describe_standings(settings.get("format", ""), last.get("standings", [])):
         yield f'<p class="facts">{escape(text)}</p>'
 
 

@@ -92,6 +92,7 @@ export class Replay {
   constructor(readonly source: ReplaySource) {}
 
   get frames(): number { return this.ticks.length; }
+  get lastTick(): number { return this.ticks[this.frames - 1]; }
   get label(): string { return `${this.source.run} / ${this.source.name}`; }
 
   static async open(source: ReplaySource): Promise<Replay> {

@@ -29,7 +29,8 @@ export class Inspector {
     const key = `${uid} ${player.main.frame} ${player.marked?.size} ${player.follow} ${player.main.replay.frames}`;
     if (key === this.shownKey) return;
     this.shownKey = key;
-    element.replaceChildren(...(uid === null ? this.overview() : this.agent(uid)));
+    const game = player.views.length > 1 ? [h("p.hint.game", {}, `Game A: ${player.main.replay.label}`)] : [];
+    element.replaceChildren(...game, ...(uid === null ? this.overview() : this.agent(uid)));
   }
 
   /** Without a selection: how many agents each group has. */

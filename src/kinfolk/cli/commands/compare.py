@@ -205,25 +205,27 @@ def _check_all_groups_mapped(settings: Any, groups: list[str]) -> None:
         UsageError: There are such groups; the message suggests a map.
     """
     from kinfolk.evaluation.comparison import parse_team
-    from kinfolk.jobs.compare import example_map
+    from kinfolk.jobs.compare import example_map, given_slots
 
     if not groups:
         return
     team = list(parse_team(settings.policies[0]))
+    slots = given_slots(settings)
+    other = next(iter(slots), "others")
     if settings.slot_map_for(settings.world) is not None:
+        more = "" if slots else f"--slot {other}=kin://random "
         raise UsageError(
             f"World {settings.world} has the group {groups[0]} too, and no --map says who plays it. "
-            f"Give --map {groups[0]}={team[0]}, or for somebody else --slot others=kin://random "
-            f"--map {groups[0]}=others."
+            f"Give --map {groups[0]}={team[0]}, or for somebody else {more}--map {groups[0]}={other}."
         )
     words = ["compare", *settings.policies, "--world", settings.world]
     words += ["--preset", settings.preset] if settings.preset else []
     if len(team) > 1:  # a team has a slot for each group already
         named = {group: team[i % len(team)] for i, group in enumerate(groups)}
     else:
-        words += ["--slot", "others=kin://random"]
-        example = example_map(groups)
-        named = {g: slot if slot == "others" else team[0] for g, slot in example.items()}
+        for name, uri in (slots or {other: "kin://random"}).items():
+            words += ["--slot", f"{name}={uri}"]
+        named = example_map(groups, team[0], other)
     for group, slot in named.items():
         words += ["--map", f"{group}={slot}"]
     raise UsageError(

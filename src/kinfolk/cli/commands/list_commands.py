@@ -29,14 +29,23 @@ def worlds(json: JsonOption = False) -> None:
 
 
 def presets(
+    of_world: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="[WORLD]", help="Only those of this world.", autocompletion=complete_world
+        ),
+    ] = None,
     world: Annotated[
-        str | None, typer.Option(help="Only those of this world.", autocompletion=complete_world)
+        str | None, typer.Option(help="The same, as an option.", autocompletion=complete_world)
     ] = None,
     json: JsonOption = False,
 ) -> None:
     """List the named sets of rules of each world."""
     from kinfolk.worlds import WORLDS, get_preset_descriptions, get_presets
 
+    if of_world and world and of_world != world:
+        raise UsageError(f"kinfolk presets lists one world or all, not '{of_world}' and '{world}'.")
+    world = of_world or world
     entries = []
     for name in [world] if world else WORLDS:
         about = get_preset_descriptions(name)

@@ -128,7 +128,8 @@ def html(
 ) -> None:
     """Export one page that opens from disk, as `kinfolk view RUN --export` writes it.
 
-    It has the results of the run, its settings and, if the run has replays, one game or two.
+    It has the results of the run, its settings and, if the run has replays, one game or two. With
+    two it opens on them side by side, and the name of the run leads to its results.
     """
     need_viewer()
     from kinfolk.viewer.export import export_page

@@ -25,11 +25,11 @@ from kinfolk.cli.output import print_json, print_table, stdout_for_document
 from kinfolk.cli.run_lifecycle import JobCall
 from kinfolk.evaluation.formatting import (
     describe_counts,
-    describe_equal_scores,
-    describe_ranking,
+    describe_standings,
     format_estimate,
     format_number,
     format_sample_size,
+    leave_out_empty,
 )
 
 PoliciesArgument = Annotated[
@@ -56,9 +56,7 @@ def tournament(context: typer.Context, policies: PoliciesArgument = None) -> Non
         return
     for side in dict.fromkeys(standing[2] for standing in last["standings"]):
         _print_standings(settings.world, side, last["standings"])
-    print(describe_ranking(settings.format))
-    scores = [(name, score) for _, name, _, _, _, score, *_ in last["standings"]]
-    for text in describe_equal_scores(scores):
+    for text in describe_standings(settings.format, last["standings"]):
         print(text)
     print_matrices(last["payoffs"])
     print_place(run)
@@ -206,13 +204,14 @@ def _print_standings(world: str, side: str, standings: Sequence[Sequence[Any]]) 
     """
     rows = [
         (f"{rank}.", name, format_estimate(rating), format_estimate(won), format_estimate(score),
-         format_sample_size(score), "" if points is None else f"{points:g}", failures)
+         format_sample_size(score), "" if points is None else f"{points:g}", str(failures))
         for rank, name, of_side, rating, won, score, points, failures, *_ in standings
         if of_side == side
     ]  # fmt: skip
     estimates = ("rating (95 %)", "won (95 %)", "score (95 %)", "games")
     headings = ("", "policy", *estimates, "points", "failures")
-    print_table(f"{world}: leaderboard{f' of {side}' if side else ''}", headings, rows)
+    title = f"{world}: leaderboard{f' of {side}' if side else ''}"
+    print_table(title, *leave_out_empty(headings, rows, "points"))
 
 
 def print_matrices(payoffs: Sequence[Sequence[Any]]) -> None:

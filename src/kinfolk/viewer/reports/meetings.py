@@ -6,6 +6,10 @@ from collections.abc import Mapping, Sequence
 from itertools import combinations
 from typing import Any
 
+from kinfolk.evaluation.formatting import (
+    describe_standings,
+    leave_out_empty,
+)
 from kinfolk.evaluation.ratings import PlayerScores
 from kinfolk.viewer.reports.blocks import (
     Block,
@@ -26,13 +30,17 @@ def report_meetings(settings: Mapping[str, Any], events: EventList) -> list[Bloc
     """Return the page of a tournament or of cross-play, also while it is running.
 
     Args:
-        settings: Settings of the run; `games` is read.
+        settings: Settings of the run; `games` and `format` are read.
         events: All events of the run.
     """
     last = find_last(events, "tournament_done", "crossplay_done")
     if last is None:
         return _report_games(settings, [e for e in events if e["kind"] == "game_played"])
-    blocks = [*_list_standings(last.get("standings", [])), *_list_analysis(last)]
+    standings = last.get("standings", [])
+    blocks = _list_standings(standings)
+    if standings:
+        blocks.append(make_text("", describe_standings(settings.get("format", ""), standings)))
+    blocks += _list_analysis(last)
     for table in last["payoffs"]:
         blocks.append(_make_payoff_matrix(table, last))
     return [*blocks, *join_notes(last.get("notes", []))]
@@ -66,7 +74,8 @@ def _list_standings(standings: Sequence[Sequence[Any]]) -> list[Block]:
             rows.append([*cells, sha256[:12]])
             ratings.append(make_row(name, rating))
         of = f" of {side}" if side else ""
-        blocks.append(make_table(f"Leaderboard{of}, 95 % intervals", headings, rows))
+        table = leave_out_empty(headings, rows, "points")
+        blocks.append(make_table(f"Leaderboard{of}, 95 % intervals", *table))
         blocks.append(make_estimates(f"Ratings{of}", "rating, 95 % interval", ratings))
     return blocks
 
