@@ -203,42 +203,42 @@ def _find_layer_problems(spec: RenderSpec) -> Iterator[str]:
     if ("kind", "code") not in [(layer.name, layer.encoding) for layer in spec.layers]:
         yield ".layers lacks the kinds of cells: CellLayer('kind', 'code', ('ground',))."
     for layer in spec.layers:
-        at, n_labels = f": layer '{layer.name}' has", len(layer.labels)
+        start, n_labels = f": layer '{layer.name}' has", len(layer.labels)
         if layer.encoding not in _ENCODINGS:
             hint = format_suggestion(layer.encoding, _ENCODINGS)
             yield f": layer '{layer.name}' cannot have the encoding '{layer.encoding}'.{hint}"
         if isinstance(layer.labels, str):
-            yield f"{at} the labels {layer.labels!r}; expected a tuple of str."
+            yield f"{start} the labels {layer.labels!r}; expected a tuple of str."
         most = _MAX_LABELS.get(layer.name, 8 if layer.encoding == "bits" else _MAX_BYTE + 1)
         if layer.encoding != "amount" and not 1 <= n_labels <= most:
-            yield f"{at} {n_labels} labels; expected 1 to {most}."
+            yield f"{start} {n_labels} labels; expected 1 to {most}."
         if layer.encoding == "amount" and not 1 <= layer.max_value <= _MAX_BYTE:
-            yield f"{at} the max_value {layer.max_value}; expected 1 to {_MAX_BYTE}."
+            yield f"{start} the max_value {layer.max_value}; expected 1 to {_MAX_BYTE}."
 
 
 def _find_attribute_problems(attribute: AgentAttribute) -> Iterator[str]:
     """Yield what is wrong with an attribute of agents."""
-    at, drawn_as = f": attribute '{attribute.name}' has", attribute.drawn_as
+    start, drawn_as = f": attribute '{attribute.name}' has", attribute.drawn_as
     if drawn_as not in _DRAWN_AS:
         hint = format_suggestion(drawn_as, _DRAWN_AS[1:])
         yield f": attribute '{attribute.name}' cannot have drawn_as '{drawn_as}'.{hint}"
     if drawn_as == "letter" and not attribute.labels:
-        yield f"{at} drawn_as 'letter' and no labels, whose symbols have the letters."
+        yield f"{start} drawn_as 'letter' and no labels, whose symbols have the letters."
     if isinstance(attribute.labels, str):
-        yield f"{at} the labels {attribute.labels!r}; expected a tuple of str."
+        yield f"{start} the labels {attribute.labels!r}; expected a tuple of str."
     if not attribute.scale > 0:
-        yield f"{at} the scale {attribute.scale}; expected a number above 0."
+        yield f"{start} the scale {attribute.scale}; expected a number above 0."
 
 
 def _find_symbol_problems(
     symbol: Symbol, groups: list[str], kinds: tuple[str, ...]
 ) -> Iterator[str]:
     """Yield what is wrong with a symbol: its colour, or a shape that its thing cannot have."""
-    at = f": symbol '{symbol.name}' cannot have the"
+    start = f": symbol '{symbol.name}' cannot have the"
     if symbol.colour not in ("", *COLOURS):
-        yield f"{at} colour '{symbol.colour}'.{format_suggestion(symbol.colour, COLOURS)}"
+        yield f"{start} colour '{symbol.colour}'.{format_suggestion(symbol.colour, COLOURS)}"
     is_group, is_kind = symbol.name in groups, symbol.name in kinds
     shapes = (*(GROUP_SHAPES if is_group or not is_kind else ()),
               *(CELL_SHAPES if is_kind or not is_group else ()))  # fmt: skip
     if symbol.shape not in ("", *shapes):
-        yield f"{at} shape '{symbol.shape}'.{format_suggestion(symbol.shape, dict.fromkeys(shapes))}"
+        yield f"{start} shape '{symbol.shape}'.{format_suggestion(symbol.shape, dict.fromkeys(shapes))}"

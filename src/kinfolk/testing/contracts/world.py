@@ -294,8 +294,9 @@ class WorldContract:
     def test_a_frame_does_not_change_when_the_world_does(self, make: WorldFactory) -> None:
         world = start_worlds(make, range(1))
         frame = make_renderer(world).render(0)
-        copies = [array.copy() for array in frame]
+        arrays: list[AnyArray] = [*frame]
+        copies = [array.copy() for array in arrays]
         for _ in step_frames(world, TICKS):
             pass
-        for name, array, copy in zip(frame._fields, frame, copies, strict=True):
+        for name, array, copy in zip(frame._fields, arrays, copies, strict=True):
             assert np.array_equal(array, copy, equal_nan=name == "series"), f"{name} is no copy"
