@@ -1,13 +1,14 @@
 """Policies that read named arrays: what they are given, what they may answer, what they remember."""
 
 import random
+import re
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import kinfolk as kf
-from kinfolk.core.errors import ContractError
+from kinfolk.core.errors import ContractError, summarize_error
 from kinfolk.core.random import uniform
 from kinfolk.policies.base import MemoryField, single_agent_batch
 from kinfolk.testing.contracts.policy import PolicyContract
@@ -146,3 +147,20 @@ def test_an_answer_that_is_no_action_is_a_failure_of_its_agents():
             return "north"
 
     assert play(Wrong).failures > 0
+
+
+@pytest.mark.parametrize("base", [kf.DictPolicy, kf.BatchDictPolicy])
+def test_a_field_that_an_observation_lacks_is_refused_with_the_list_of_fields(base):
+    class Wrong(base):
+        def step(self, observation, info):
+            assert observation.get("boddy") is None
+            return observation["boddy"]
+
+    spec = kf.make("probe").spec
+    observations = np.zeros((1, spec.row_bytes), dtype=np.uint8)
+    with pytest.raises(KeyError) as caught:
+        Wrong(spec).act_async(observations, single_agent_batch(0, 0), {}, np.zeros(1, np.int64))
+    summary = summarize_error(caught.value)
+    sentences = "a grazer has no field 'boddy'. Did you mean 'body'? Known: window, body."
+    assert summary.message == f"UnknownFieldError: {sentences}"
+    assert re.fullmatch(rf"{Path(__file__).name}:\d+ in step", summary.location)

@@ -1,6 +1,7 @@
 """Replays contain what was played, can be read while they are written, and damage is reported."""
 
 import json
+import re
 import struct
 import zlib
 from dataclasses import replace
@@ -284,9 +285,11 @@ def test_a_world_without_a_render_spec_cannot_be_recorded():
     class Blind:
         spec = type("Spec", (), {"world": "blind"})
 
-    with pytest.raises(
-        UsageError, match=r"^World blind has no render_spec, so it cannot be recorded\.$"
-    ):
+    sentences = (
+        "World blind has no render_spec, so it cannot be recorded. docs/own_world.md shows one, and"
+        " `kinfolk new world` writes one."
+    )
+    with pytest.raises(UsageError, match=f"^{re.escape(sentences)}$"):
         ReplayRecorder(type("Loop", (), {"world": Blind(), "slots": ()})(), {})
 
 

@@ -26,6 +26,24 @@ from kinfolk.policies.base import AgentBatch, Memory, NoopPolicy, StatelessPolic
 DictObservation: TypeAlias = Mapping[str, AnyArray]
 
 
+class UnknownFieldError(KeyError):
+    """A policy read a field that its group's observation does not have."""
+
+    __str__ = Exception.__str__  # KeyError prints its message in quotes
+
+
+class _Fields(dict[str, AnyArray]):
+    """The fields of a group's observation by name; one that is not there is refused with their list."""
+
+    def __init__(self, group: str, fields: Mapping[str, AnyArray]) -> None:
+        super().__init__(fields)
+        self._group = group
+
+    def __missing__(self, name: object) -> AnyArray:
+        hint = format_suggestion(str(name), self)
+        raise UnknownFieldError(f"a {self._group} has no field {name!r}.{hint}")
+
+
 @dataclass
 class AgentInfo:
     """Who acts: one agent, or all agents of one group in a batch.
@@ -126,7 +144,7 @@ class BatchDictPolicy(StatelessPolicy):
     def _act_rows(self, call: _Call, group: AgentGroup, rows: Any, fields: DictObservation) -> None:
         """Write the actions of these rows of a batch, which are all of one group."""
         info = call.make_info(group, rows)
-        answer = self.step(fields, info)
+        answer = self.step(_Fields(group.name, fields), info)
         call.store_memory(info, rows)
         for head, actions in self._split_heads(answer, group, np.shape(rows)):
             self._actions[rows, head] = actions

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from importlib.metadata import version
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from pydantic import Field
@@ -22,6 +22,7 @@ from kinfolk.replay import codec
 from kinfolk.replay.reader import REPLAY_FOLDER, REPLAY_SUFFIX
 from kinfolk.replay.series import ReplaySeries
 from kinfolk.worlds.render import Renderable, RenderFrame
+from kinfolk.worlds.render_check import CheckedRenderer, find_missing_member
 
 
 def record_episode(
@@ -148,24 +149,28 @@ class ReplayRecorder:
 
     Raises:
         UsageError: The world cannot be rendered.
+        ContractError: Its `render_spec` is wrong; or, later, a frame does not fit it.
     """
 
     def __init__(
         self, loop: EpisodeLoop, metadata: Mapping[str, Any], options: ReplayOptions | None = None
     ) -> None:
         world = loop.world
-        if not isinstance(world, Renderable):
-            name = world.spec.world
-            raise UsageError(f"World {name} has no render_spec, so it cannot be recorded.")
-        self._loop, self._world, self._metadata = loop, world, dict(metadata)
+        if missing := find_missing_member(world):
+            raise UsageError(
+                f"World {world.spec.world} has no {missing}, so it cannot be recorded."
+                " docs/own_world.md shows one, and `kinfolk new world` writes one."
+            )
+        self._loop, self._world, self._metadata = loop, cast("Renderable", world), dict(metadata)
         self._options = options or ReplayOptions()
         self._rows = world.spec.rows
-        self._scene = world.render_spec
+        self._renderer = CheckedRenderer(self._world)
+        self._scene = self._renderer.spec
         n_cells = self._scene.width * self._scene.height * len(self._scene.layers)
         frame_bytes = _CELL_BYTES * n_cells + _ROW_BYTES * self._rows
         preferred = max(_MIN_CHUNK, min(codec.MAX_FRAMES, _CHUNK_BYTES // self._rows))
         self._chunk_frames = min(preferred, max(1, _PLANNED_BYTES // frame_bytes))
-        self._series = ReplaySeries(loop, world)
+        self._series = ReplaySeries(loop, self._world)
         self._explainers: dict[int, Explainable] = {}  # by the index of the slot
         for index, slot in enumerate(loop.slots if self._options.with_explanations else ()):
             if policy := find_explainable(slot.policy):
@@ -182,7 +187,7 @@ class ReplayRecorder:
         for policy in self._explainers.values():
             policy.enable_explanations(True)
         self._loop.start_episodes()
-        self._add_frame()
+        self._add_frame(is_first=True)
         return codec.MAGIC + codec.encode_json_record(codec.HEADER, self._header())
 
     def record_tick(self, is_last: bool = False) -> bytes:
@@ -203,9 +208,9 @@ class ReplayRecorder:
             policy.enable_explanations(False)
         return self._flush() + codec.encode_json_record(codec.DONE, {"result": asdict(result)})
 
-    def _add_frame(self) -> None:
+    def _add_frame(self, is_first: bool = False) -> None:
         """Record the current frame, without the actions that agents choose after it."""
-        frame = self._world.render_frame(0)
+        frame = self._renderer.render(0, with_values=is_first)
         self._cells.append(frame.cells.reshape(-1))
         self._columns.append(self._agent_columns(frame) | self._empty_choices())
         self._series.add_frame(frame)

@@ -11,7 +11,7 @@ Subclass `WorldContract` in a test file and give it a fixture `make` that builds
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -22,6 +22,8 @@ from kinfolk.core.random import WORLD_STREAM, episode_key, fold_in
 from kinfolk.core.spaces import WorldSpec
 from kinfolk.policies.random_kernel import sample_uniform
 from kinfolk.worlds.base import World
+from kinfolk.worlds.render import Renderable
+from kinfolk.worlds.render_check import CheckedRenderer, find_missing_member
 
 WorldFactory = Callable[[int], World]
 TICKS = 50
@@ -98,6 +100,13 @@ def play_equally(first: World, second: World) -> bool:
 def snapshots_equal(a: Arrays, b: Arrays) -> bool:
     """Return whether two snapshots hold the same values."""
     return all(np.array_equal(a[name], b[name]) for name in a)
+
+
+def make_renderer(world: World) -> CheckedRenderer:
+    """Return what renders a world and checks its frames; skip the test if it cannot be rendered."""
+    if missing := find_missing_member(world):
+        pytest.skip(f"{type(world).__name__} has no {missing}, so it cannot be recorded.")
+    return CheckedRenderer(cast("Renderable", world))
 
 
 class WorldContract:
@@ -273,3 +282,21 @@ class WorldContract:
     def test_it_renders_text(self, make: WorldFactory) -> None:
         world = start_worlds(make, range(2))
         assert world.render_text(1).strip()
+
+    def test_its_frames_fit_its_render_spec(self, make: WorldFactory) -> None:
+        world = start_worlds(make, range(2))
+        renderer = make_renderer(world)
+        renderer.render(1, with_values=True)
+        for _ in step_frames(world, TICKS):
+            for index in range(2):
+                renderer.render(index, with_values=True)
+
+    def test_a_frame_does_not_change_when_the_world_does(self, make: WorldFactory) -> None:
+        world = start_worlds(make, range(1))
+        frame = make_renderer(world).render(0)
+        arrays: list[AnyArray] = [*frame]
+        copies = [array.copy() for array in arrays]
+        for _ in step_frames(world, TICKS):
+            pass
+        for name, array, copy in zip(frame._fields, arrays, copies, strict=True):
+            assert np.array_equal(array, copy, equal_nan=name == "series"), f"{name} is no copy"
