@@ -162,7 +162,7 @@ class Screen:
         """Wait until a tick is drawn."""
         self.page.wait_for_function(
             "tick => { const p = kinfolk.player; const v = p.main;"
-            " return v.chunk && v.replay.ticks[v.frame] === tick && p.tick === tick; }",
+            " return v?.chunk && v.replay.ticks[v.frame] === tick && p.tick === tick; }",
             arg=tick,
         )
         self.page.evaluate("() => new Promise(done => requestAnimationFrame(() => done()))")
