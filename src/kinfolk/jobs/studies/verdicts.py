@@ -129,7 +129,7 @@ def _decide(hypothesis: StudyHypothesis, wide: Estimate, p_value: float) -> tupl
     if is_clear and sign * mean >= smallest:
         return SUPPORTED, f"{clear}, in the direction of the claim."
     if smallest > 0 and highest < smallest:
-        return f"{REFUTED}: the effect is too small to matter", (
+        return f"{REFUTED}: an effect that matters is excluded", (
             f"The simultaneous interval, {interval}, excludes an effect of "
             f"{format_number(sign * smallest)}, the smallest that matters."
         )
