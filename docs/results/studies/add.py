@@ -5,6 +5,7 @@ its end, which the package holds. Its figures lie beside it; its capsule, of up 
 says of the study was written after its results were seen, and is put below the summary under a heading that says so.
 """
 
+import re
 import sys
 import tomllib
 from pathlib import Path
@@ -53,6 +54,11 @@ def add_report(folder: Path) -> Path:
     body = body.replace(
         "`capsule.zip` beside this report holds",
         "`capsule.zip`, which the run writes beside its report and which is not stored here, holds",
+    )
+    body = re.sub(
+        r"\* (kinfolk .*)\. Commit (\w+)\.",
+        r"* The runs were made at commit \2; this page was written from their stored results by \1.",
+        body,
     )
     after = tomllib.loads((FOLDER / "after.toml").read_text()).get(name, {}).get("text", "")
     if after:

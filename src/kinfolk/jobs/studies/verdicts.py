@@ -73,20 +73,23 @@ def decide_all(
     ):
         values = np.array(effect.values)
         level = 1.0 - SIGNIFICANCE_LEVEL / len(hypotheses)
-        finding = NOT_DECIDED
         if quick:
-            reason = "A quick run decides nothing."
+            decided = _Decision(NOT_DECIDED, "A quick run decides nothing.")
         elif len(values) < _MIN_VALUES:
             reason = f"Only {len(values)} seeds have a value in all conditions."
+            decided = _Decision(NOT_DECIDED, reason)
         else:
-            finding, reason = _decide(hypothesis, estimate_mean(values, level), p_adjusted)
+            decided = _decide(hypothesis, estimate_mean(values, level), p_adjusted)
             if effect.n_missing:
-                reason += f" {effect.n_missing} seeds had no value and were left out."
+                reason = (
+                    f"{decided.reason} {effect.n_missing} seeds had no value and were left out."
+                )
+                decided = decided._replace(reason=reason)
         verdicts.append(
             HypothesisVerdict(
                 hypothesis.name, hypothesis.claim, hypothesis.metric,
                 describe_comparison(hypothesis, effect.averaged), _estimate(effect.values), p,
-                p_adjusted, finding.split(":")[0], reason, finding,
+                p_adjusted, decided.verdict, decided.reason, decided.finding,
                 _estimate(effect.values, level), [(n, _estimate(v)) for n, v in effect.parts],
             )
         )  # fmt: skip
@@ -98,8 +101,21 @@ def _estimate(values: Sequence[float], level: float = 1.0 - SIGNIFICANCE_LEVEL) 
     return estimate_mean(np.array(values), level) if values else None
 
 
-def _decide(hypothesis: StudyHypothesis, wide: Estimate, p_value: float) -> tuple[str, str]:
-    """Return what was found about one hypothesis, and the reason as a sentence.
+class _Decision(NamedTuple):
+    """What the rules say about one hypothesis."""
+
+    verdict: str
+    reason: str  # why, as a sentence
+    observation: str = ""  # what was found in place of what a refuted claim says
+
+    @property
+    def finding(self) -> str:
+        """The verdict, and what was found instead."""
+        return f"{self.verdict}: {self.observation}" if self.observation else self.verdict
+
+
+def _decide(hypothesis: StudyHypothesis, wide: Estimate, p_value: float) -> _Decision:
+    """Return the verdict on one hypothesis with its reason.
 
     Args:
         hypothesis: The hypothesis.
@@ -114,31 +130,34 @@ def _decide(hypothesis: StudyHypothesis, wide: Estimate, p_value: float) -> tupl
     clear = f"The effect is {format_number(mean)} (adjusted p = {p_value:.3g})"
     if hypothesis.predict == "equal":
         if -smallest <= wide.low and wide.high <= smallest:
-            return SUPPORTED, (
+            reason = (
                 f"The simultaneous interval, {interval}, lies within +-{format_number(smallest)}, "
                 "the difference up to which the two count as equal."
             )
+            return _Decision(SUPPORTED, reason)
         if is_clear and abs(mean) > smallest:
             reason = f"{clear}, more than the {format_number(smallest)} that count as equal."
-            return f"{REFUTED}: they differ", reason
-        return NOT_DECIDED, _describe_open(hypothesis, p_value, interval)
+            return _Decision(REFUTED, reason, "they differ")
+        return _Decision(NOT_DECIDED, _describe_open(hypothesis, p_value, interval))
     sign = 1.0 if hypothesis.predict == "higher" else -1.0
     highest = sign * (wide.high if sign > 0 else wide.low)  # in the direction of the claim
     if is_clear and sign * mean < 0:
-        return f"{REFUTED}: the opposite was found", f"{clear}, in the opposite direction."
+        return _Decision(REFUTED, f"{clear}, in the opposite direction.", "the opposite was found")
     if is_clear and sign * mean >= smallest:
-        return SUPPORTED, f"{clear}, in the direction of the claim."
+        return _Decision(SUPPORTED, f"{clear}, in the direction of the claim.")
     if smallest > 0 and highest < smallest:
-        return f"{REFUTED}: an effect that matters is excluded", (
+        reason = (
             f"The simultaneous interval, {interval}, excludes an effect of "
             f"{format_number(sign * smallest)}, the smallest that matters."
         )
+        return _Decision(REFUTED, reason, "an effect that matters is excluded")
     if is_clear:
-        return NOT_DECIDED, (
+        reason = (
             f"{clear}, in the direction of the claim but below {format_number(sign * smallest)}, the "
             f"smallest that matters, which the simultaneous interval, {interval}, does not exclude."
         )
-    return NOT_DECIDED, _describe_open(hypothesis, p_value, interval)
+        return _Decision(NOT_DECIDED, reason)
+    return _Decision(NOT_DECIDED, _describe_open(hypothesis, p_value, interval))
 
 
 def _describe_open(hypothesis: StudyHypothesis, p_value: float, interval: str) -> str:
