@@ -15,16 +15,7 @@ RULES = {"max_ticks": 20}
 SIDES = {"herd": ["grazer"], "pack": ["hunter"]}
 
 # On one worker, or each would train the league again.
-pytestmark = pytest.mark.xdist_group("origins")
-
-
-@pytest.fixture(scope="module")
-def league(tmp_path_factory):
-    """A league of grazers and hunters, of a single update."""
-    folder = tmp_path_factory.mktemp("runs") / "league"
-    kf.train(**{**TWO, "worlds": 2, "rollout_length": 4, "steps": 8}, world_settings=RULES,
-             league=True, matchmaking={"payoff_games": 2}, out=folder)  # fmt: skip
-    return folder
+pytestmark = pytest.mark.xdist_group("league")
 
 
 @pytest.fixture(scope="module")
