@@ -109,8 +109,8 @@ def build_family(
 
     Returns:
         `total` (members that ever lived), `generations`, and `members`: the last generation and its
-        ancestors, parents first, each with `uid`, `parents`, `group`, `born` and `died` (generations;
-        null while it lives) and, if known, `fitness`, `inherited` and `inherited_fitness` (text).
+        ancestors, parents first, each with `uid`, `number` (in its population), `parents`, `group`,
+        `born` and `died` (generations; null while it lives) and, if known, `fitness`, `inherited` and `inherited_fitness` (text).
 
     Raises:
         DamagedRunError: An event lacks a field, or its values are of the wrong kind.
@@ -123,8 +123,12 @@ def build_family(
         for member in reversed(list(family)):
             if member.uid in ancestors:
                 ancestors.update(member.parents)
+        first: dict[str, int] = {}  # uid from which the members of a population are numbered
+        for member in family:
+            first[member.group] = min(member.uid, first.get(member.group, member.uid))
         members = [
-            {"uid": member.uid, "parents": member.parents, "group": member.group,
+            {"uid": member.uid, "number": member.uid - first[member.group],
+             "parents": member.parents, "group": member.group,
              "born": member.origin_time, "died": member.destruction_time}
             | {name: column[member.uid] for name, column in columns.items() if member.uid in column}
             for member in family if member.uid in ancestors
