@@ -235,24 +235,24 @@ def describe_mixtures(league: Mapping[str, Any]) -> list[str]:
     ]
 
 
-def describe_budget(asked: int, used: Mapping[str, int]) -> list[str]:
+def describe_budget(steps: int, used: Mapping[str, int]) -> list[str]:
     """Describe that more rows were learnt from than a setting asks for; nothing if they are as many.
 
     >>> describe_budget(100, {"a": 120, "b": 100})
     ['Rollouts are whole: budgets are the rows really used, where --steps asks for 100.']
 
     Args:
-        asked: Rows that the setting `steps` asks for.
+        steps: Rows that the setting `steps` asks for.
         used: Rows that were used, by what they were used for.
     """
-    if all(rows == asked for rows in used.values()):
+    if all(rows == steps for rows in used.values()):
         return []
     subject = (
         f"{next(iter(used.values())):,} rows were used"
         if len(used) == 1
         else "budgets are the rows really used"
     )
-    return [f"Rollouts are whole: {subject}, where --steps asks for {asked:,}."]
+    return [f"Rollouts are whole: {subject}, where --steps asks for {steps:,}."]
 
 
 def leave_out_empty(
