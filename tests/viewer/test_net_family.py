@@ -50,6 +50,13 @@ def test_the_nets_of_every_population_are_numbered_from_zero():
     ]  # fmt: skip
 
 
+def test_the_centre_of_a_strategy_has_its_own_number_in_the_population():
+    start = 1_000_000_000
+    drawn = [start + 5, start + 6]
+    event = scored(0, drawn, [start + 4] * 2, population="prey", center_uid=start + 4)
+    assert [member["number"] for member in build_family({}, [event])["members"]] == [4, 5, 6]
+
+
 def test_damaged_events_are_named():
     with pytest.raises(DamagedRunError) as caught:
         build_family({}, [{"kind": "generation_scored", "step": 0}])

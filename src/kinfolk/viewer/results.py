@@ -12,7 +12,7 @@ from kinfolk.core.errors import ContractError, DamagedRunError, UsageError, esca
 from kinfolk.evaluation.failures import describe_failure, extract_event, iter_failures
 from kinfolk.evaluation.formatting import describe_comparison, format_interval, format_number
 from kinfolk.evaluation.statistics import win_shares
-from kinfolk.lineage.net_family import family_from_events, inheritance_columns
+from kinfolk.lineage.net_family import UID_STRIDE, family_from_events, inheritance_columns
 
 _JOBS = ("compare", "round_robin")
 _EMPTY_CELL = "-"  # of a table, where there is no value
@@ -123,11 +123,8 @@ def build_family(
         for member in reversed(list(family)):
             if member.uid in ancestors:
                 ancestors.update(member.parents)
-        first: dict[str, int] = {}  # uid from which the members of a population are numbered
-        for member in family:
-            first[member.group] = min(member.uid, first.get(member.group, member.uid))
         members = [
-            {"uid": member.uid, "number": member.uid - first[member.group],
+            {"uid": member.uid, "number": member.uid % UID_STRIDE,
              "parents": member.parents, "group": member.group,
              "born": member.origin_time, "died": member.destruction_time}
             | {name: column[member.uid] for name, column in columns.items() if member.uid in column}
