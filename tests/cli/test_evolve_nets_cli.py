@@ -57,6 +57,16 @@ def test_a_finished_run_is_shown_again_and_its_family_exported(done):
     assert len(tree.stdout.splitlines()) == 1 + 12
 
 
+def test_the_report_of_a_hall_of_fame_says_how_its_last_champions_play(tmp_path):
+    ran = kinfolk(tmp_path, "evolve", "nets", "--task", "probe", "--population", "2", "--steps", "2",
+                  "--generations", "3", "--hidden", "4", "--held-out-episodes", "0", "--hall-every", "2",
+                  "--out", "run")  # fmt: skip
+    assert ran.stdout.endswith(
+        "The hall of fame plays too: its last champions are run:run@hall/grazer-2, run:run@hall/hunter-2\n"
+    )
+    assert (tmp_path / "run" / "hall" / "hunter-2.safetensors").is_file()
+
+
 def test_a_goal_that_is_missed_leaves_with_1_and_bad_words_with_2(tmp_path):
     missed = kinfolk(tmp_path, "evolve", "nets", *QUICK, "--goal", "1e9", "--goal-of", "mean")
     assert missed.returncode == 1

@@ -29,13 +29,32 @@ def test_only_the_last_generation_and_its_ancestors_are_told():
     assert (family["total"], family["generations"]) == (8, 3)
     assert [member["uid"] for member in family["members"]] == [1, 3, 4, 6, 7]
     assert family["members"][0] == {
-        "uid": 1, "parents": (), "group": "agent", "born": 0, "died": 1, "fitness": "1.5",
+        "uid": 1, "number": 1, "parents": (), "group": "agent", "born": 0, "died": 1, "fitness": "1.5",
         "inherited_fitness": "0",
     }  # fmt: skip
     assert family["members"][3] == {
-        "uid": 6, "parents": (3, 4), "group": "agent", "born": 2, "died": None, "fitness": "9",
+        "uid": 6, "number": 6, "parents": (3, 4), "group": "agent", "born": 2, "died": None, "fitness": "9",
         "inherited": "net fit", "inherited_fitness": "5",
     }  # fmt: skip
+
+
+def test_the_nets_of_every_population_are_numbered_from_zero():
+    start = 1_000_000_000
+    events = [
+        scored(0, [0, 1], [-1, -1]),
+        scored(0, [start, start + 176], [-1, -1], population="prey"),
+    ]
+    members = build_family({}, events)["members"]
+    assert [(member["group"], member["number"]) for member in members] == [
+        ("agent", 0), ("agent", 1), ("prey", 0), ("prey", 176),
+    ]  # fmt: skip
+
+
+def test_the_centre_of_a_strategy_has_its_own_number_in_the_population():
+    start = 1_000_000_000
+    drawn = [start + 5, start + 6]
+    event = scored(0, drawn, [start + 4] * 2, population="prey", center_uid=start + 4)
+    assert [member["number"] for member in build_family({}, [event])["members"]] == [4, 5, 6]
 
 
 def test_damaged_events_are_named():

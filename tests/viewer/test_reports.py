@@ -9,6 +9,7 @@ from kinfolk.viewer.reports.blocks import make_line, make_row
 from kinfolk.viewer.reports.comparison import report_comparison, report_round_robin
 from kinfolk.viewer.reports.evaluation import report_evaluation
 from kinfolk.viewer.reports.evolution import report_nets
+from kinfolk.viewer.reports.league import list_league, report_exploit
 from kinfolk.viewer.reports.meetings import report_meetings
 from kinfolk.viewer.reports.report import build_report
 from kinfolk.viewer.reports.training import report_sweep, report_training
@@ -152,3 +153,68 @@ def test_events_that_lack_a_field_are_reported_as_damage(tmp_path):
     run.finish()
     with pytest.raises(DamagedRunError, match=r"^The events of this run are damaged \(KeyError"):
         build_report(run)
+
+
+def league_event(step, side="", **changes):
+    """Return an event of a league of two members, of teams or of one side."""
+    return {"kind": "league_updated", "step": step, "update": 1, "joined": {"a-1": "end"}, "games": 2,
+            "members": ["a-0", "a-1"], "payoffs": [], "nash_regret": 0.25,
+            "mixtures": [[side, ["a-0", "a-1"], [0.75, 0.25], [1.0, 0.0]]],
+            "win_rates": [["a", "b-0", 0.5, 9], ["a", "b-1", 0.75, 3]]} | changes  # fmt: skip
+
+
+def test_a_league_of_two_sides_has_its_own_win_rates_instead_of_returns_without_a_common_scale():
+    update = {"kind": "update_done", "step": 10, "score": 3.75, "alive": {}, "births": {},
+              "slots": {"a": {"wins": 0.0}, "b": {"wins": 1.0}}}  # fmt: skip
+    divided = report_training({"steps": 50}, [league_event(0), update, league_event(10, "herd")])
+    titles = [block["title"] for block in divided]
+    assert not {"Score of recent episodes", "wins"} & {*titles}
+    place = titles.index("win rate in the league")
+    [line] = divided[place]["lines"]
+    assert (line["name"], line["x"], line["y"]) == ("a", [0.0, 10.0], [0.625, 0.625])
+    assert divided[place + 1]["lines"] == [
+        "The win rate is the mean over opponents in the league; an episode counts as won by the share of "
+        "the main agent's recent episodes in which its side earned less."
+    ]
+    teams = report_training({"steps": 50}, [update, league_event(10)])
+    assert {"Score of recent episodes", "wins"} <= {block["title"] for block in teams}
+
+
+def test_best_responses_of_sides_have_no_wins():
+    def titles(slot):
+        update = {"kind": "update_done", "step": 10, "slots": {slot: {"wins": 1.0}}}
+        return [block["title"] for block in report_exploit({"steps": 50}, [update])]
+
+    assert titles("response_prey") == ["", "return per life", "entropy"]
+    assert titles("response") == ["", "return per life", "wins", "entropy"]
+
+
+def test_the_mixtures_of_a_league_stand_beside_the_number_of_games_they_rest_on():
+    blocks = list_league([league_event(10)])
+    rank, nash = (
+        titled(blocks, f"{name} of the league") for name in ("Alpha-rank", "Nash mixture")
+    )
+    assert [row["estimate"][0] for row in rank["rows"]] == [0.75, 0.25]
+    assert [row["estimate"][0] for row in nash["rows"]] == [1.0, 0.0]
+    assert nash["x_label"] == "probability, by payoffs of 2 games each"
+    assert titled(blocks, "")["lines"] == [
+        "In a Nash mixture no side gains by changing its own weights alone, here by at most 0.25; alpha-rank "
+        "is the share of time that evolution under strong selection spends at a member.",
+        "Both rest on 2 games of each two members. So few games make them unsteady: other games may give "
+        "the weight to other members.",
+    ]
+    many = list_league([league_event(10, games=40)])
+    assert titled(many, "")["lines"][1] == "Both rest on 40 games of each two members."
+    large = list_league([league_event(10, mixtures=[["", ["a-0"], None, [1.0]]])])
+    assert "Alpha-rank of the league" not in [block["title"] for block in large]
+
+
+def test_the_budget_of_a_best_response_is_what_was_really_used():
+    estimate = [1.0, 0.5, 1.5, 4]
+    done = {"kind": "exploited", "step": 74_490, "rows": {"predators": 31_926, "prey": 42_564},
+            "exploitability": {"prey": estimate}, "episodes": 4, "policies": {}}  # fmt: skip
+    assert report_exploit({"steps": 30_000}, [done])[1]["lines"] == [
+        "Budget of a best response: 31,926 rows as predators, 42,564 rows as prey. With more it may lead by "
+        "more.",
+        "Rollouts are whole: budgets are the rows really used, where --steps asks for 30,000.",
+    ]

@@ -7,6 +7,7 @@ from typing import Any, TypeAlias
 
 # Mean, low, high and n, as in events. Low and high are None for a single value.
 EstimateValues: TypeAlias = Sequence[float | None]
+_STEADY_GAMES = 30  # of two members, below which a mixture is called unsteady
 
 
 def format_number(value: float) -> str:
@@ -180,6 +181,78 @@ def _describe_ranking(form: str) -> str:
         f"Ranked by {by} of the rating, which lies below the interval that is shown. Equal scores and shares won "
         f"share a rank; among them, a policy that failed in more episodes comes later."
     )
+
+
+def has_separate_sides(league: Mapping[str, Any]) -> bool:
+    """Return whether the sides of a league cannot be exchanged, so that their returns have no common scale.
+
+    Args:
+        league: Event `league_updated`.
+    """
+    return any(side for side, *_ in league["mixtures"])
+
+
+def mean_win_rates(league: Mapping[str, Any]) -> dict[str, float]:
+    """Return the win rate of each learner of a league, the mean over its opponents.
+
+    >>> mean_win_rates({"win_rates": [["a", "b-0", 0.5, 9], ["a", "b-2", 0.75, 3], ["b", "a", 1.0, 1]]})
+    {'a': 0.625, 'b': 1.0}
+
+    Args:
+        league: Event `league_updated`.
+    """
+    met: dict[str, list[float]] = {}
+    for learner, _, rate, _ in league["win_rates"]:
+        met.setdefault(learner, []).append(rate)
+    return {learner: sum(rates) / len(rates) for learner, rates in met.items()}
+
+
+# Below a table or chart of `mean_win_rates`, for leagues with separate sides.
+WIN_RATE_NOTE = (
+    "The win rate is the mean over opponents in the league; an episode counts as won by the share of the main "
+    "agent's recent episodes in which its side earned less."
+)
+
+
+def describe_mixtures(league: Mapping[str, Any]) -> list[str]:
+    """Describe what the Nash mixture and alpha-rank of a league mean, and how many games they rest on.
+
+    Args:
+        league: Event `league_updated`.
+    """
+    regret, games = league["nash_regret"], league["games"]
+    gain = "" if regret is None else f", here by at most {format_number(regret)}"
+    count = f"{games} game{'s' * (games != 1)} of each two members"
+    unsteady = (
+        ". So few games make them unsteady: other games may give the weight to other members"
+        if games < _STEADY_GAMES
+        else ""
+    )
+    return [
+        f"In a Nash mixture no side gains by changing its own weights alone{gain}; alpha-rank is the share of "
+        f"time that evolution under strong selection spends at a member.",
+        f"Both rest on {count}{unsteady}.",
+    ]
+
+
+def describe_budget(steps: int, used: Mapping[str, int]) -> list[str]:
+    """Describe that more rows were learnt from than a setting asks for; nothing if they are as many.
+
+    >>> describe_budget(100, {"a": 120, "b": 100})
+    ['Rollouts are whole: budgets are the rows really used, where --steps asks for 100.']
+
+    Args:
+        steps: Rows that the setting `steps` asks for.
+        used: Rows that were used, by what they were used for.
+    """
+    if all(rows == steps for rows in used.values()):
+        return []
+    subject = (
+        f"{next(iter(used.values())):,} rows were used"
+        if len(used) == 1
+        else "budgets are the rows really used"
+    )
+    return [f"Rollouts are whole: {subject}, where --steps asks for {steps:,}."]
 
 
 def leave_out_empty(

@@ -38,16 +38,25 @@ def summarize_run(run: Run | DamagedRun) -> RunSummary:
     headline = ""
     if state == "done":
         try:
-            headline = describe_headline(run.last_event())
+            headline = describe_headline(run.last_event(), shared)
         except (KinfolkError, LookupError, TypeError, ValueError):
             state = "damaged"
     return RunSummary(run.name, date, job, world, settings.get("seed"), headline, state)
 
 
-def describe_headline(last: Mapping[str, Any] | None) -> str:
-    """Return the figure one would quote of a run, from its last event; "" if it has none."""
+def describe_headline(last: Mapping[str, Any] | None, settings: Mapping[str, Any]) -> str:
+    """Return the figure one would quote of a run, from its last event; "" if it has none.
+
+    Args:
+        last: Last event of the run; None if there is none.
+        settings: Settings of the run.
+    """
     describe = None if last is None else _HEADLINES.get(str(last["kind"]))
-    return "" if last is None or describe is None else describe(last)
+    if last is None or describe is None:
+        return ""
+    if settings.get("league") and len(settings.get("slots", ())) > 1:
+        last = {**last, "score": None}  # of sides without a common scale
+    return describe(last)
 
 
 def select_runs(
@@ -119,8 +128,12 @@ def _describe_training(last: Mapping[str, Any]) -> str:
 
 
 def _describe_exploited(last: Mapping[str, Any]) -> str:
-    leads = [f"{n} {format_estimate(e)}".strip() for n, e in last["exploitability"].items()]
-    return f"a best response leads by {', '.join(leads)}, {last['step']:,} rows"
+    leads = [
+        f"{f'as {side}, ' if side else ''}it leads by {format_estimate(lead)} after "
+        f"{last['rows'][side]:,} rows"
+        for side, lead in last["exploitability"].items()
+    ]
+    return f"best response: {'; '.join(leads)}"
 
 
 def _describe_champion(last: Mapping[str, Any]) -> str:

@@ -7,6 +7,8 @@ from typing import Any
 
 from kinfolk.lineage.family import Family, FamilyMember
 
+UID_STRIDE = 1_000_000_000  # members of each population are numbered from a multiple of this
+
 
 def family_from_events(events: Iterable[Mapping[str, Any]]) -> Family:
     """Return the family tree of all members that were evaluated and of the strategies' centres.

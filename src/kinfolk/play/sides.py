@@ -141,13 +141,29 @@ def _check_groups(
 def match_side(name: str, sides: WorldSides) -> str:
     """Return the side that a short name means: `predator` means `type_1_predator` if only that fits.
 
+    The name of a group means the side that it is on.
+
     Raises:
         SettingsError: No side or several sides fit.
     """
     if name in sides.names:
         return name
+    for side, groups in list_side_groups(sides).items():
+        if name in groups:
+            return side
     fitting = [side for side in sides.names if name in side]
     if len(fitting) != 1:
         hint = format_suggestion(name, sides.names)
         raise SettingsError(f"There is no side '{name}'.{hint}")
     return fitting[0]
+
+
+def list_side_groups(sides: WorldSides) -> dict[str, list[str]]:
+    """Return the groups of each side in the first rotation; none if sides are rows of one group."""
+    slot_map = sides.slot_maps[0]
+    if not isinstance(slot_map, dict):
+        return {}
+    return {
+        name: [group for group, slot in slot_map.items() if slot == sides.slots[i]]
+        for i, name in enumerate(sides.names)
+    }

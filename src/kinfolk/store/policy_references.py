@@ -65,8 +65,7 @@ def find_policy(reference: str) -> Path:
     Raises:
         UsageError: There is no such run, slot or version.
     """
-    name, _, version = reference.partition("@")
-    run, slot = _split_run_and_slot(Path(name))
+    run, slot, version = split_reference(reference)
     if "/" in version and slot is None:
         return _find_member(run, version)
     slots = list_policies(run)
@@ -79,6 +78,16 @@ def find_policy(reference: str) -> Path:
     if slot not in slots:
         raise UsageError(f"The run {run} has no policy '{slot}'.{format_suggestion(slot, slots)}")
     return _find_version(run, slot, version)
+
+
+def split_reference(reference: str) -> tuple[Path, str | None, str]:
+    """Split `RUN[/SLOT][@VERSION]` into run folder, slot and version, "" if none is given.
+
+    Raises:
+        UsageError: There is no such run.
+    """
+    name, _, version = reference.partition("@")
+    return (*_split_run_and_slot(Path(name)), version)
 
 
 def _find_version(run: Path, slot: str, version: str) -> Path:

@@ -12,7 +12,7 @@ from kinfolk.core.errors import ContractError, DamagedRunError, UsageError, esca
 from kinfolk.evaluation.failures import describe_failure, extract_event, iter_failures
 from kinfolk.evaluation.formatting import describe_comparison, format_interval, format_number
 from kinfolk.evaluation.statistics import win_shares
-from kinfolk.lineage.net_family import family_from_events, inheritance_columns
+from kinfolk.lineage.net_family import UID_STRIDE, family_from_events, inheritance_columns
 
 _JOBS = ("compare", "round_robin")
 _EMPTY_CELL = "-"  # of a table, where there is no value
@@ -109,8 +109,8 @@ def build_family(
 
     Returns:
         `total` (members that ever lived), `generations`, and `members`: the last generation and its
-        ancestors, parents first, each with `uid`, `parents`, `group`, `born` and `died` (generations;
-        null while it lives) and, if known, `fitness`, `inherited` and `inherited_fitness` (text).
+        ancestors, parents first, each with `uid`, `number` (in its population), `parents`, `group`,
+        `born` and `died` (generations; null while it lives) and, if known, `fitness`, `inherited` and `inherited_fitness` (text).
 
     Raises:
         DamagedRunError: An event lacks a field, or its values are of the wrong kind.
@@ -124,7 +124,8 @@ def build_family(
             if member.uid in ancestors:
                 ancestors.update(member.parents)
         members = [
-            {"uid": member.uid, "parents": member.parents, "group": member.group,
+            {"uid": member.uid, "number": member.uid % UID_STRIDE,
+             "parents": member.parents, "group": member.group,
              "born": member.origin_time, "died": member.destruction_time}
             | {name: column[member.uid] for name, column in columns.items() if member.uid in column}
             for member in family if member.uid in ancestors

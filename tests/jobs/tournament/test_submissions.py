@@ -106,8 +106,8 @@ def test_a_side_without_a_policy_is_named():
     with pytest.raises(SettingsError) as refused:
         list_players({"prey": {"a": "kin://grazer"}}, find_sides(WorldRef("savanna").spec))
     assert str(refused.value) == (
-        "Side type_1_predator has no policy. Give one, in a folder or table named type_1_predator; "
-        "the other sides are type_1_prey."
+        "Side type_1_predator has no policy. Give one, as type_1_predator/NAME=URI or in a folder or "
+        "table named type_1_predator; the other sides are type_1_prey."
     )
 
 

@@ -34,7 +34,7 @@ export interface Failures { total: number; headings: string[]; rows: string[][] 
 
 /** A net of an evolution; `died` is null while it lives. The last three are missing where they are unknown. */
 export interface Net {
-  uid: number; parents: number[]; group: string; born: number; died: number | null;
+  uid: number; number: number; parents: number[]; group: string; born: number; died: number | null;
   fitness?: string; inherited?: string; inherited_fitness?: string;
 }
 

@@ -91,7 +91,7 @@ export class NetTree {
     element.append(
       s("line", { x1: start, x2: end, y1: row, y2: row, stroke: defaultGroupStyle(group).colour, "stroke-width": 4 }),
       s("rect", { class: "target", x: start - 3, y: row - ROW_HEIGHT / 2, width: end - start + 6, height: ROW_HEIGHT, fill: "transparent" }),
-      s("text", { x: end + 4, y: row + 3.5 }, String(net.uid)),
+      s("text", { x: end + 4, y: row + 3.5 }, String(net.number)),
       s("title", {}, describe(net)));
     return element;
   }
@@ -100,15 +100,15 @@ export class NetTree {
   private detail(): HTMLElement {
     const net = this.selected === null ? undefined : this.nets.get(this.selected);
     if (!net) return h("p.net-detail");
-    const link = (uid: number) => h("button.link", { onclick: () => { this.selected = uid; this.draw(); } }, `net ${uid}`);
+    const link = (uid: number) => h("button.link", { onclick: () => { this.selected = uid; this.draw(); } }, `net ${this.nets.get(uid)?.number ?? uid}`);
     return h("p.net-detail", {}, describe(net), net.parents.length ? ", from " : "",
       ...net.parents.flatMap((uid, i) => (i ? [" and ", link(uid)] : [link(uid)])));
   }
 }
 
-function describe({ uid, group, born, died, fitness, inherited, inherited_fitness }: Net): string {
+function describe({ number, group, born, died, fitness, inherited, inherited_fitness }: Net): string {
   return [
-    `net ${uid} of ${group}`, died === born + 1 ? `generation ${born}` : `generation ${born} to ${died === null ? "the last" : died - 1}`,
+    `net ${number} of ${group}`, died === born + 1 ? `generation ${born}` : `generation ${born} to ${died === null ? "the last" : died - 1}`,
     fitness === undefined ? "centre of a strategy" : `fitness ${fitness}`,
     inherited ? `inherited ${inherited.split(" ").join(", ")}` : "",
     inherited_fitness === undefined ? "" : `fitness of its ancestors ${inherited_fitness}`,

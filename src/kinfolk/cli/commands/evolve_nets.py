@@ -35,6 +35,10 @@ def nets(context: typer.Context) -> None:
         if settings.archive:
             _print_archive(run, settings)
         print(f"The run lies in {run.folder}; its nets play as {format_policy_uris(run, names)}")
+        every, done = settings.hall_every, events[-1]["generations"]
+        if every is not None and done >= every:
+            uris = [f"run:{run.folder}@hall/{name}-{done - done % every}" for name in names]
+            print(f"The hall of fame plays too: its last champions are {', '.join(uris)}")
     if events[-1]["goal_reached"] is False:
         raise typer.Exit(1)
 

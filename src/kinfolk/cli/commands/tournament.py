@@ -35,7 +35,8 @@ from kinfolk.evaluation.formatting import (
 PoliciesArgument = Annotated[
     list[str] | None,
     typer.Argument(
-        help="Folders of policies, a .toml with a table [policies], policy files, or [NAME=]URIs.",
+        help="Folders of policies, a .toml with a table [policies], policy files, or "
+        "[[SIDE/]NAME=]URIs.",
         autocompletion=complete_policy,
     ),
 ]

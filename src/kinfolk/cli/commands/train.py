@@ -18,7 +18,16 @@ from kinfolk.cli.output import note, print_json, print_table, progress
 from kinfolk.cli.run_lifecycle import format_policy_uris, interruptible
 from kinfolk.core.errors import UsageError
 from kinfolk.core.imports import import_libraries
-from kinfolk.evaluation.formatting import format_estimate, format_estimate_1dp, format_sample_size
+from kinfolk.evaluation.formatting import (
+    WIN_RATE_NOTE,
+    describe_budget,
+    describe_mixtures,
+    format_estimate,
+    format_estimate_1dp,
+    format_sample_size,
+    has_separate_sides,
+    mean_win_rates,
+)
 
 _LEAST_SHARE = 0.005  # weight in a mixture from which a member is printed
 
@@ -105,7 +114,7 @@ def _train(run: Any, settings: Any, engine: Any, loggers: Any) -> None:
         for event in run_and_store(run, lambda state: jobs.train(settings, engine, state)):
             loggers.log_event(event)
             if event.kind == "update_done":
-                tell(min(event.step, settings.steps), _describe_update(event))
+                tell(min(event.step, settings.steps), _describe_update(event, settings))
             elif event.kind == "league_updated":
                 note(_describe_league(event))
             elif event.kind == "evaluation_done":
@@ -114,11 +123,17 @@ def _train(run: Any, settings: Any, engine: Any, loggers: Any) -> None:
                 note(_describe_restart(settings.world, event))
 
 
-def _describe_update(event: Any) -> str:
+def _describe_update(event: Any, settings: Any) -> str:
     """Return the means over the last episodes, as text for the progress bar."""
     if event.length is None:
         return "no episode has ended yet"
-    return f"length {event.length:,.0f}, score {event.score:,.2f}"
+    scores = f"score {event.score:,.2f}"
+    if settings.league and len(settings.slots) > 1:  # sides without a common scale
+        known = {s: event.slots[s].get("return_per_life") for s in settings.slot_ids}
+        scores = ", ".join(
+            f"{slot} {value:,.2f}" for slot, value in known.items() if value is not None
+        )
+    return f"length {event.length:,.0f}, {scores}"
 
 
 def _describe_league(event: Any) -> str:
@@ -180,12 +195,18 @@ def _print_report(run: Any, settings: Any, events: list[dict[str, Any]]) -> None
     """
     last = _last_events(events)
     result, update = last["result"], last["last_update"]
-    shown = ("wins", "entropy", "kl", "explained_variance")
+    is_divided = last["league"] is not None and has_separate_sides(last["league"])
+    shown = ("win_rate" if is_divided else "wins", "entropy", "explained_variance")
+    won = mean_win_rates(last["league"]) if is_divided else {}
+    stats = {
+        name: {**values, **({"win_rate": won[name]} if name in won else {})}
+        for name, values in update["slots"].items()
+    }
     returns = result["return_per_life"]
     rows = [
         (name, format_estimate(returns[name]), format_sample_size(returns[name]),
          *(f"{values[s]:.3g}" if s in values else "" for s in shown))
-        for name, values in update["slots"].items()
+        for name, values in stats.items()
     ]  # fmt: skip
     length = f"{result['step']:,} steps in {result['updates']} updates"
     length += f" and {result['episodes']:,} episodes"
@@ -198,6 +219,11 @@ def _print_report(run: Any, settings: Any, events: list[dict[str, Any]]) -> None
             f"The last {recent} episodes of this training were {update['length']:,.0f} ticks long; n "
             f"counts those in which the slot had a life."
         )
+    if result["reason"] == "steps":
+        for text in describe_budget(settings.steps, {"": result["step"]}):
+            print(text)
+    if won:
+        print(WIN_RATE_NOTE)
     if last["evaluations"]:
         _print_evaluation(last["evaluations"][-1])
     if last["league"] is not None:
@@ -209,15 +235,27 @@ def _print_report(run: Any, settings: Any, events: list[dict[str, Any]]) -> None
 
 
 def _print_league(run: Any, event: dict[str, Any]) -> None:
-    """Print the payoff matrices of a league, its Nash mixture, and how it is exploited."""
+    """Print the payoff matrices of a league, its mixtures, and how it is exploited."""
     print_matrices(event["payoffs"])
-    for side, names, _, nash in event["mixtures"]:
+    for side, names, ranks, nash in event["mixtures"]:
         of = f" of {side}" if side else ""
-        shares = [f"{n} {w:.2f}" for n, w in zip(names, nash, strict=True) if w >= _LEAST_SHARE]
-        print(f"Nash mixture{of}: {', '.join(shares)}.")
+        for title, weights in (("Nash mixture", nash), ("Alpha-rank", ranks)):
+            known = zip(
+                names, weights or (), strict=False
+            )  # alpha-rank is left out of large leagues
+            shares = [f"{name} {weight:.2f}" for name, weight in known if weight >= _LEAST_SHARE]
+            if shares:
+                print(f"{title}{of}: {', '.join(shares)}.")
+    for text in describe_mixtures(event):
+        print(text)
+    place = run.folder
     print(
-        f"Members play as run:{run.folder}@league/NAME; measure them: kinfolk exploit {run.folder}"
+        f"Members play as run:{place}@league/NAME; measure their mixture: kinfolk exploit {place}"
     )
+    sides = [side for side, *_ in event["mixtures"] if side]
+    if sides:
+        last = " ".join(f"{side}/last=run:{place}/{side}" for side in sides)
+        print(f"Measure the last nets: kinfolk exploit {last}")
 
 
 def _print_evaluation(event: dict[str, Any]) -> None:

@@ -17,6 +17,7 @@ from kinfolk.fitness.match_task import COUNTER_PREFIX, MatchSetup
 from kinfolk.fitness.trajectories import Trajectories, read_trajectories, record_demonstrations
 from kinfolk.fitness.world import HELD_OUT_START, WorldFitness
 from kinfolk.jobs.evolve_nets.settings import EvolveNets
+from kinfolk.lineage.net_family import UID_STRIDE
 from kinfolk.nets.heads import count_outputs
 from kinfolk.nets.registry import make_nets
 from kinfolk.policies.build import ResolvedPolicy
@@ -28,7 +29,6 @@ FITNESS_KINDS = ("return", "per_life", "life")
 TARGET_EPISODES_START = HELD_OUT_START << 1  # episodes of the policy that is imitated
 TRAJECTORY_SUFFIXES = (".npz", ".safetensors")
 _NETS_BRANCH = 1  # branch of keys
-_UID_STRIDE = 1_000_000_000  # members of each population are numbered from a multiple of this
 
 
 def build_setup(settings: EvolveNets) -> MatchSetup:
@@ -179,7 +179,7 @@ def build_populations(settings: EvolveNets, setup: MatchSetup) -> dict[str, Base
             zero=settings.zero_init,
             normalize=settings.normalizes,
         )
-        first = number * _UID_STRIDE
+        first = number * UID_STRIDE
         if settings.adversarial:
             populations[name] = GeneratorDiscriminatorPop(nets, outputs, 1, inherits, first)
         else:

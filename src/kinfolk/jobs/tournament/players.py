@@ -56,8 +56,8 @@ def list_players(policies: Mapping[str, Any], sides: WorldSides) -> list[Player]
     for side, table in tables.items():
         require(
             bool(table),
-            f"Side {side} has no policy. Give one, in a folder or table named {side}; the other sides "
-            f"are {', '.join(name for name in sides.names if name != side)}.",
+            f"Side {side} has no policy. Give one, as {side}/NAME=URI or in a folder or table named "
+            f"{side}; the other sides are {', '.join(name for name in sides.names if name != side)}.",
         )
     return [Player(name, uri, side) for side in sides.names for name, uri in tables[side].items()]
 

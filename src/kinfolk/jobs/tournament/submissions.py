@@ -18,6 +18,7 @@ from kinfolk.core.settings import shorten_repr
 from kinfolk.policies.policy_code import PACKAGE_FILE, find_policy_class, split_code_file
 from kinfolk.policies.policy_source import find_class_path
 from kinfolk.store.files import list_folder, read_bytes, read_settings_file
+from kinfolk.store.policy_references import split_reference
 
 # URI of a policy by its name; of a policy of one side, in the side's table.
 PolicyTable: TypeAlias = dict[str, Any]
@@ -32,7 +33,7 @@ def read_submissions(sources: Iterable[Any]) -> dict[str, Any]:
 
     Args:
         sources: Each a folder; a `.toml` or `.json` file of settings with a table `policies`; a policy
-            file; a URI, or `NAME=URI`; a class; or a table of these by name.
+            file; a URI, `NAME=URI`, or `SIDE/NAME=URI` for one side; a class; or a table of these by name.
 
     Returns:
         Settings: the table `policies`, and those of the settings files.
@@ -72,14 +73,35 @@ def _read_source(source: Any, settings: dict[str, Any]) -> PolicyTable:
         return {name: _to_uri(value, path.parent) for name, value in policies.items()}
     if path.is_dir() and not (path / PACKAGE_FILE).is_file():
         return read_folder(path)
-    name, equals, uri = text.partition("=")
-    if not (equals and re.fullmatch(r"[\w.-]+", name)):
-        name, uri = "", text
+    side, name, uri = _split_name(text)
     if not _SCHEME.match(uri) and re.search(r"[\\/]|\.\w+$", uri) and not _exists(uri):
         raise UsageError(
             f"There is no folder or file {uri.partition('?')[0]}, of policies or of one."
+            f"{_suggest_run(uri)}"
         )
-    return {name or _name_of(uri): _to_uri(uri, Path.cwd())}
+    table = {name or _name_of(uri): _to_uri(uri, Path.cwd())}
+    return {side: table} if side else table
+
+
+def _split_name(text: str) -> tuple[str, str, str]:
+    """Split `[SIDE/][NAME=]URI` into side, name and URI, with "" for what is not given.
+
+    >>> _split_name("prey/last=run:a/prey"), _split_name("still=kin://noop")
+    (('prey', 'last', 'run:a/prey'), ('', 'still', 'kin://noop'))
+    """
+    written = re.fullmatch(r"(?:([\w.-]+)/)?([\w.-]+)=(.*)", text, re.DOTALL)
+    if written is None or (written[1] and _exists(text)):
+        return "", "", text
+    return written[1] or "", written[2], written[3]
+
+
+def _suggest_run(uri: str) -> str:
+    """Return a hint for a policy of a run that is written without `run:`; "" for anything else."""
+    try:
+        split_reference(uri)
+    except UsageError:
+        return ""
+    return f" The policy of a run is written run:{uri}."
 
 
 def read_folder(folder: Path, is_side: bool = False) -> PolicyTable:

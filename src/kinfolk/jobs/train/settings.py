@@ -74,7 +74,9 @@ class Train(EpisodeSettings):
             min_length=1,
         )
     )
-    steps: int = setting(100_000, "Rows of trainable slots to learn from.", ge=1)
+    steps: int = setting(
+        100_000, "Rows of trainable slots to learn from; the last rollout is whole.", ge=1
+    )
     worlds: int = setting(16, "Worlds that run side by side.", ge=1)
     n_chunks: int = setting(1, "Tasks into which the worlds are split.", ge=1)
     rollout_length: int = setting(64, "Ticks between two updates.", ge=1)

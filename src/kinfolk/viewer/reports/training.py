@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from kinfolk.evaluation.figures.curves import Curve, align_curves
+from kinfolk.evaluation.formatting import has_separate_sides
 from kinfolk.evaluation.statistics import t_intervals
 from kinfolk.viewer.reports.blocks import (
     Block,
@@ -49,13 +50,16 @@ def report_training(settings: Mapping[str, Any], events: EventList) -> list[Bloc
     if not updates:
         return blocks
     x = [event["step"] for event in updates]
-    if any(event["score"] is not None for event in updates):
+    league = find_last(events, "league_updated")
+    is_divided = league is not None and has_separate_sides(league)
+    if not is_divided and any(event["score"] is not None for event in updates):
         line = make_line("score", x, [event["score"] for event in updates])
         blocks.append(make_curves("Score of recent episodes", "steps", [line]))
     blocks += list_league(events)
     blocks += _list_evaluations([e for e in events if e["kind"] == "evaluation_done"])
     names = dict.fromkeys(name for e in updates for stats in e["slots"].values() for name in stats)
     ordered = sorted(names, key=lambda name: name not in _FIRST_STATS)  # stable
+    ordered = [name for name in ordered if not (is_divided and name == "wins")]
     for name in ordered:
         slots = dict.fromkeys(slot for event in updates for slot in event["slots"])
         lines = [
