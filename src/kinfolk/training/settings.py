@@ -16,6 +16,9 @@ class PPOSettings(Settings):
         True, "Bootstrap where an episode is truncated early; false if such an end is a loss."
     )
     reward_scale: float = setting(1.0, "Factor of all rewards.", gt=0.0)
+    potential: dict[str, float] = setting(
+        {}, "Potential that shapes rewards: weights of observed numbers, by name."
+    )
     normalize_rewards: bool | None = setting(
         None,
         "Divide rewards by the running deviation of returns; by default if the net normalises inputs.",
