@@ -76,8 +76,10 @@ def test_numbers_without_labels_are_named_by_field_and_index():
         {"world": "gym:CartPole-v1", "ppo": {"potential": {"observation.2": -1.0}}}
     )
     observations = np.array([[1.0, 2.0, 3.0, 4.0]], dtype=np.float32).view(np.uint8)
-    potential = Potential(settings.world_ref.spec, settings.ppo.potential)
-    assert potential(observations, np.zeros(1, dtype=np.int64)).tolist() == [-3.0]
+    group = np.zeros(1, dtype=np.int64)
+    spec, weights = settings.world_ref.spec, settings.ppo.potential
+    assert Potential(spec, weights)(observations, group).tolist() == [-3.0]
+    assert Potential(spec, weights, limit=2.5)(observations, group).tolist() == [-2.5]
 
 
 def test_a_number_that_nobody_observes_is_refused():

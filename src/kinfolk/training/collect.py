@@ -47,6 +47,7 @@ class Collection:
         mixture: Policies that play the pool's slot, by number; empty if they are snapshots of a net.
         batch_invariant: Whether nets whose outputs depend on the batch are refused.
         potential: Weights of the potential that shapes rewards; empty for none.
+        potential_limit: Most of each number that it counts; None: all of it.
         gamma: Discount per step of that potential.
         noise_correlation: Of continuous actions of slots that are trained, from step to step.
         chunk: Which chunk of the worlds.
@@ -60,6 +61,7 @@ class Collection:
     mixture: Sequence[ResolvedPolicy] = ()
     batch_invariant: bool = True
     potential: Mapping[str, float] = field(default_factory=dict)
+    potential_limit: float | None = None
     gamma: float = 1.0
     noise_correlation: float = 0.0
     chunk: int = 0
@@ -139,8 +141,9 @@ class Collector(Observer[Experience]):
         assert self.task.max_ticks is not None  # a rollout has a fixed length
         capacity = self.task.max_ticks * self.world.n_worlds * spec.rows
         self._recorders = {}
-        potential = Potential(spec, plan.potential) if plan.potential else None
-        shaping = None if potential is None else Shaping(potential, plan.gamma)
+        shaping = None
+        if plan.potential:
+            shaping = Shaping(Potential(spec, plan.potential, plan.potential_limit), plan.gamma)
         for name, slot in plan.slots.items():
             teacher = None if slot.teacher is None else build(slot.teacher)
             student = None if slot.student is None else self._policies[slot.student]

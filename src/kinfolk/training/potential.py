@@ -48,19 +48,23 @@ def list_numbers(group: AgentGroup) -> dict[str, tuple[str, int]]:
 
 
 class Potential:
-    """A weighted sum of numbers that an agent observes.
+    """A weighted sum of numbers that an agent observes, each up to a limit.
 
     Args:
         spec: Spec of the world.
         weights: Weight by name of the number; see `list_numbers`. A number counts for agents of
             every group that observes it.
+        limit: Most of each number that counts, so that much of one does not make up for another; None:
+            all of it.
 
     Raises:
         SettingsError: Agents of no group observe a number of this name.
     """
 
-    def __init__(self, spec: WorldSpec, weights: Mapping[str, float]) -> None:
-        self._groups = spec.groups
+    def __init__(
+        self, spec: WorldSpec, weights: Mapping[str, float], limit: float | None = None
+    ) -> None:
+        self._groups, self._limit = spec.groups, np.inf if limit is None else limit
         numbers = [list_numbers(group) for group in spec.groups]
         known = sorted({name for names in numbers for name in names})
         for name in weights:
@@ -88,7 +92,8 @@ class Potential:
                 continue
             shown = np.ascontiguousarray(observations[rows])
             for field, index, weight in terms:
-                potential[rows] += weight * fields.read_field(shown, field)[:, index]
+                values = fields.read_field(shown, field)[:, index].astype(np.float64)
+                potential[rows] += weight * np.minimum(values, self._limit)
         return potential
 
 

@@ -19,6 +19,9 @@ class PPOSettings(Settings):
     potential: dict[str, float] = setting(
         {}, "Potential that shapes rewards: weights of observed numbers, by name."
     )
+    potential_limit: float | None = setting(
+        None, "Most of each number that the potential counts; by default all of it.", gt=0.0
+    )
     normalize_rewards: bool | None = setting(
         None,
         "Divide rewards by the running deviation of returns; by default if the net normalises inputs.",

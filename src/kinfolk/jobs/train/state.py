@@ -58,6 +58,7 @@ def build_plan(settings: Train) -> RolloutTask[Experience]:
             pool_slot=None if pool is None else pool.slot,
             batch_invariant=settings.needs_batch_invariance,
             potential=settings.ppo.potential,
+            potential_limit=settings.ppo.potential_limit,
             gamma=settings.ppo.gamma,
             noise_correlation=settings.ppo.noise_correlation,
         ),
