@@ -64,7 +64,7 @@ class Potential:
     def __init__(
         self, spec: WorldSpec, weights: Mapping[str, float], limit: float | None = None
     ) -> None:
-        self._groups, self._limit = spec.groups, np.inf if limit is None else limit
+        self._groups, self._limit = spec.groups, None if limit is None else np.float64(limit)
         numbers = [list_numbers(group) for group in spec.groups]
         known = sorted({name for names in numbers for name in names})
         for name in weights:
@@ -92,8 +92,10 @@ class Potential:
                 continue
             shown = np.ascontiguousarray(observations[rows])
             for field, index, weight in terms:
-                values = fields.read_field(shown, field)[:, index].astype(np.float64)
-                potential[rows] += weight * np.minimum(values, self._limit)
+                values = fields.read_field(shown, field)[:, index]
+                if self._limit is not None:
+                    values = np.minimum(values, self._limit)
+                potential[rows] += weight * values
         return potential
 
 
