@@ -50,6 +50,7 @@ def learner_columns(
     state_size: int,
     n_teacher_logits: int | None,
     has_team: bool = False,
+    is_shaped: bool = False,
 ) -> dict[str, MemoryField]:
     """Return the columns of rows that a slot learns from, with those of a teacher if it has one.
 
@@ -59,6 +60,7 @@ def learner_columns(
         state_size: Size of a recurrent learner's hidden state; 0 if it is not recurrent.
         n_teacher_logits: Logits of a teacher's net; 0 if it is scripted; None without a teacher.
         has_team: Whether the learner's critic sees the observations of the whole team.
+        is_shaped: Whether a potential shapes the rewards.
     """
     columns = {
         **BASE_COLUMNS,
@@ -74,6 +76,9 @@ def learner_columns(
     if has_team:
         # Rows of one team, the agents of a slot in one world and tick, have the same number.
         columns["team"] = MemoryField((), "int64")
+    if is_shaped:
+        # What a potential adds to the reward; the column `reward` stays the world's.
+        columns["shaping"] = MemoryField((), "float32")
     if n_teacher_logits is not None:
         columns["teacher_action"] = MemoryField((n_heads,), "int64")  # -1: no label
         columns["teacher_value"] = MemoryField((), "float32")  # NaN: the teacher has no critic

@@ -27,6 +27,7 @@ from kinfolk.training.opponents import (
     OpponentPool,
     assign_opponents,
 )
+from kinfolk.training.potential import Potential, Shaping
 from kinfolk.training.recorder import RolloutRecorder, SlotPlan
 from kinfolk.worlds.base import World
 
@@ -45,6 +46,9 @@ class Collection:
         pool_slot: Id of the slot that members of the opponent pool play; None without a pool.
         mixture: Policies that play the pool's slot, by number; empty if they are snapshots of a net.
         batch_invariant: Whether nets whose outputs depend on the batch are refused.
+        potential: Weights of the potential that shapes rewards; empty for none.
+        potential_limit: Most of each number that it counts; None: all of it.
+        gamma: Discount per step of that potential.
         noise_correlation: Of continuous actions of slots that are trained, from step to step.
         chunk: Which chunk of the worlds.
         weights: By slot id, the weights of every slot that learns.
@@ -56,6 +60,9 @@ class Collection:
     pool_slot: str | None = None
     mixture: Sequence[ResolvedPolicy] = ()
     batch_invariant: bool = True
+    potential: Mapping[str, float] = field(default_factory=dict)
+    potential_limit: float | None = None
+    gamma: float = 1.0
     noise_correlation: float = 0.0
     chunk: int = 0
     weights: Mapping[str, Arrays] = field(default_factory=dict)
@@ -134,13 +141,18 @@ class Collector(Observer[Experience]):
         assert self.task.max_ticks is not None  # a rollout has a fixed length
         capacity = self.task.max_ticks * self.world.n_worlds * spec.rows
         self._recorders = {}
+        shaping = None
+        if plan.potential:
+            shaping = Shaping(Potential(spec, plan.potential, plan.potential_limit), plan.gamma)
         for name, slot in plan.slots.items():
             teacher = None if slot.teacher is None else build(slot.teacher)
             student = None if slot.student is None else self._policies[slot.student]
             actor = self._policies[name]
             if slot.is_trainable_agent and isinstance(actor, NeuralPolicy):
                 actor.noise_correlation = plan.noise_correlation
-            self._recorders[name] = RolloutRecorder(actor, slot, spec, capacity, teacher, student)
+            self._recorders[name] = RolloutRecorder(
+                actor, slot, spec, capacity, teacher, student, shaping
+            )
         return [LoadedSlot(name, recorder) for name, recorder in self._recorders.items()]
 
     def restore(self, snapshot: Arrays) -> None:

@@ -140,7 +140,8 @@ class Learner:
         if settings.vtrace:
             ratio = np.exp(self._compute_log_prob(rows) - rows["log_prob"])
             rho = np.minimum(1.0, ratio).astype(np.float32)
-        reward = rows["reward"] * np.float32(settings.reward_scale)
+        reward = rows["reward"] + rows["shaping"] if "shaping" in rows else rows["reward"]
+        reward = reward * np.float32(settings.reward_scale)
         if self._reward_scale is not None:
             reward = self._reward_scale(reward, rows["done"], memory_index)
         inputs = reward, rows["value"], next_row, bootstrap, rows["bootstrap_value"], rho

@@ -8,7 +8,7 @@ from typing import cast
 
 import numpy as np
 
-from kinfolk.core.arrays import AnyArray, Bools, Bytes, Ints
+from kinfolk.core.arrays import AnyArray, Bools, Bytes, Floats, Ints
 from kinfolk.core.spaces import WorldSpec
 from kinfolk.play.loop import EpisodeLoop
 from kinfolk.policies.base import (
@@ -28,6 +28,7 @@ from kinfolk.training.buffer import (
     RolloutColumns,
     learner_columns,
 )
+from kinfolk.training.potential import Shaping
 
 _LABELS = ("slot_id", "learner_slot", "loss_profile_id", "is_trainable_agent")
 
@@ -69,6 +70,7 @@ class RolloutRecorder:
         capacity: Rows of a rollout at most.
         teacher: Policy that labels the rows; None: no labels, or the actor's own.
         student: Learner of rows that another policy plays.
+        shaping: Potential that shapes the rewards of rows that somebody learns from; None: none.
     """
 
     def __init__(
@@ -79,6 +81,7 @@ class RolloutRecorder:
         capacity: int,
         teacher: Policy | None = None,
         student: Policy | None = None,
+        shaping: Shaping | None = None,
     ) -> None:
         self._actor, self._plan, self._teacher = actor, plan, teacher
         is_recurrent = isinstance(student, NeuralPolicy) and student.needs_sequence
@@ -92,6 +95,7 @@ class RolloutRecorder:
         self._has_learner = plan.learner_slot != NO_SLOT
         trained = student or actor  # the net that learns from the rows
         self._has_team = isinstance(trained, NeuralPolicy) and trained.uses_team
+        self._shaping = shaping if self._has_learner else None
         self._columns = BASE_COLUMNS
         if self._has_learner:
             learner, labeler = self._learner, teacher or actor
@@ -102,9 +106,11 @@ class RolloutRecorder:
                 state_size=0 if learner is None else learner.memory_size,
                 n_teacher_logits=n_logits if self._records_teacher else None,
                 has_team=self._has_team,
+                is_shaped=self._shaping is not None,
             )
         self._buffers: dict[int, RolloutBuffer] = {}
         self._step_rows: RolloutColumns = {}  # views of this tick's rows
+        self._shown: Floats = np.zeros(0)  # potential of what this tick's rows were shown
         self._capacity = capacity
         self.start_chunk(0)
 
@@ -131,6 +137,8 @@ class RolloutRecorder:
         rows["alive"][:] = True
         if self._has_learner:
             rows["group"][:] = batch.group
+        if self._shaping is not None:
+            self._shown = self._shaping.potential(observations, batch.group)
         if "team" in rows:
             rows["team"][:] = self._number_teams(batch.world)
         if "state" in rows:
@@ -217,9 +225,12 @@ class RolloutRecorder:
         terminated = columns.terminated[index]
         truncated = columns.truncated[index] | loop.world.done[world]
         rows["reward"][:], rows["done"][:] = columns.reward[index], terminated | truncated
+        survives = ~terminated & ~no_bootstrap[world]
+        if self._shaping is not None:
+            after = self._shaping.potential(loop.observations[index], self._step_batch.group)
+            rows["shaping"][:] = self._shaping.gamma * np.where(survives, after, 0.0) - self._shown
         if not self._has_learner or self._net is None:  # only nets have values
             return
-        survives = ~terminated & ~no_bootstrap[world]
         needed = np.flatnonzero(survives if is_last else truncated & survives)
         if not len(needed):
             return

@@ -16,6 +16,12 @@ class PPOSettings(Settings):
         True, "Bootstrap where an episode is truncated early; false if such an end is a loss."
     )
     reward_scale: float = setting(1.0, "Factor of all rewards.", gt=0.0)
+    potential: dict[str, float] = setting(
+        {}, "Potential that shapes rewards: weights of observed numbers, by name."
+    )
+    potential_limit: float | None = setting(
+        None, "Most of each number that the potential counts; by default all of it.", gt=0.0
+    )
     normalize_rewards: bool | None = setting(
         None,
         "Divide rewards by the running deviation of returns; by default if the net normalises inputs.",

@@ -20,6 +20,7 @@ from kinfolk.training.buffer import NO_SLOT
 from kinfolk.training.collect import Collection, Experience
 from kinfolk.training.learner import Learner
 from kinfolk.training.opponents import OpponentPool
+from kinfolk.training.potential import Potential
 from kinfolk.training.profiles import LossProfiles
 from kinfolk.training.recorder import SlotPlan
 
@@ -56,6 +57,9 @@ def build_plan(settings: Train) -> RolloutTask[Experience]:
             bootstrap_early_ends=settings.ppo.bootstrap_early_ends,
             pool_slot=None if pool is None else pool.slot,
             batch_invariant=settings.needs_batch_invariance,
+            potential=settings.ppo.potential,
+            potential_limit=settings.ppo.potential_limit,
+            gamma=settings.ppo.gamma,
             noise_correlation=settings.ppo.noise_correlation,
         ),
     )
@@ -199,6 +203,7 @@ def initial_state(settings: Train, policies: Policies) -> TrainingState:
     """
     spec = settings.world_ref.spec
     settings.build_assignment(spec)
+    Potential(spec, settings.ppo.potential)  # refuses numbers that nobody observes
     learners = {}
     registry = SlotRegistry(training=True, batch_invariant=settings.needs_batch_invariance)
     for slot in settings.slots:
