@@ -49,3 +49,50 @@ def test_what_does_not_fit_is_refused(words, message, capsys, tmp_path, monkeypa
     code, said = run(capsys, "study", *words)
     assert code == 2
     assert said.err.startswith(message)
+
+
+BREAKING = """
+from kinfolk.core.errors import UsageError
+
+class BreakingLog:
+    def __init__(self, *_):
+        raise UsageError("The log breaks.")
+"""
+
+
+def write_plan(folder, before, after):
+    """Write the plan of `kinfolk new study` with one change."""
+    main_words = ["new", "study", "mine", "--folder", str(folder)]
+    with pytest.raises(SystemExit):
+        main(main_words)
+    path = folder / "mine.toml"
+    text = path.read_text()
+    assert text.count(before) == 1
+    path.write_text(text.replace(before, after))
+
+
+def test_a_plan_that_cannot_run_is_refused_before_it_has_a_folder(capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    write_plan(tmp_path, "kin://random", "kin://randm")
+    said_of_plan = "mine.toml, stages.play, condition '0.1': No policy is named 'randm'. Did you mean 'random'?"
+    for words in (["--check"], ["--quick", "--out", "runs/mine"]):
+        capsys.readouterr()
+        code, said = run(capsys, "study", "mine.toml", *words)
+        assert code == 2
+        assert said.err.startswith(said_of_plan)
+    assert not (tmp_path / "runs" / "mine").exists()
+
+
+def test_a_study_whose_first_run_fails_names_it_and_leaves_no_folder(capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
+    (tmp_path / "breaking_log.py").write_text(BREAKING)
+    write_plan(tmp_path, "seconds = 0.2 ", 'logs = ["breaking_log:BreakingLog"]\nseconds = 0.2 ')
+    capsys.readouterr()
+    words = ["mine.toml", "--quick", "--engine", "local", "--out", "runs/mine"]
+    code, said = run(capsys, "study", *words)
+    assert code == 2
+    assert said.err.splitlines()[-1] == (
+        "mine.toml, stages.play, condition '0.1', seed 0: The log breaks."
+    )
+    assert not (tmp_path / "runs" / "mine").exists()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
@@ -144,7 +145,7 @@ def _run_study(call: JobCall, source: str | None, quick: bool) -> None:
         source: Name of the plan or path of its file; None only with a run to resume.
         quick: Whether the variant of a minute is run.
     """
-    from kinfolk.jobs.studies.outputs import pack_study
+    from kinfolk.jobs.studies.outputs import pack_study, removing_unbegun
     from kinfolk.jobs.studies.settings import require_same_plan
 
     engine = call.make_engine()
@@ -160,7 +161,9 @@ def _run_study(call: JobCall, source: str | None, quick: bool) -> None:
             f"Plan {settings.name}, SHA-256 {settings.sha256[:12]}: {_describe_time(settings, call.jobs)}"
         )
         if run.status != "done":
-            _run_stages(run, settings, engine)
+            is_new = call.resume is None
+            with removing_unbegun(run.folder) if is_new else nullcontext():
+                _run_stages(run, settings, engine)
         pack_study(run)
         last = read_last_event(run, "study_done")
     if call.json:

@@ -11,7 +11,7 @@ from kinfolk.jobs.studies.conditions import (
     list_conditions,
     parse_reference,
 )
-from kinfolk.jobs.studies.plan import hash_plan, read_plan_text
+from kinfolk.jobs.studies.plan import hash_plan, parse_plan, read_plan_text
 from kinfolk.jobs.studies.settings import Study, describe_origin, require_same_plan
 
 
@@ -81,6 +81,34 @@ def error_of(text):
             "is named 'train'.",
         ),
         (
+            '"kin://random"',
+            '"kin://randm"',
+            "mine.toml, stages.play, condition '0.1': No policy is named 'randm'. Did you mean 'random'?",
+        ),
+        (
+            '"kin://random"',
+            '"kin://random?speed=3"',
+            "mine.toml, stages.play, condition '0.1': RandomPolicy has no setting 'speed'.",
+        ),
+        (
+            'world = "probe"',
+            'world = "probe"\nagent_slot_map = { grazer = "herd" }',
+            "mine.toml, stages.play, condition '0.1': The slot map names no known slot 'herd'. Known: all.",
+        ),
+        (
+            'world = "probe"',
+            'world = "probe"\nagent_slot_map = { grazers = "all" }',
+            "mine.toml, stages.play, condition '0.1': World probe has no group 'grazers'. Did you mean "
+            "'grazer'? Known: grazer, hunter.",
+        ),
+        (
+            '"kin://random"',
+            '"stage:train/prey@150%"',
+            "mine.toml, stages.play, condition '0.1': A policy of an earlier stage is written stage:STAGE/SLOT "
+            "or stage:STAGE[CONDITION]/SLOT, followed by @first, @latest, @best or a share from @0% to @100%; "
+            "not 'stage:train/prey@150%'.",
+        ),
+        (
             "seconds = { play = 0.1 }",
             "seconds = {}",
             "mine.toml, quick.seconds: the time of play is missing. Write the processor seconds of one quick "
@@ -121,7 +149,7 @@ def test_conditions_are_all_combinations_of_levels_and_time_follows_from_runs(ti
 
 
 def test_progress_goes_by_planned_seconds_since_stages_take_different_times():
-    plan = check_plan(*read_plan_text("red_queen")[:2])
+    plan = parse_plan(*read_plan_text("red_queen"))
     seconds = add_up_seconds(plan, quick=False)
     assert len(seconds) == 401
     assert seconds[:3] == [0.0, 55.0, 110.0]
@@ -164,3 +192,43 @@ def test_the_report_says_whether_a_plan_is_the_one_that_is_shipped(tiny):
     assert describe_origin(Study(name="mine", text=tiny)) == (
         "The plan is not one of those that kinfolk ships."
     )
+
+
+@pytest.mark.train
+@pytest.mark.parametrize(
+    ("job", "settings", "message"),
+    [
+        (
+            "train",
+            'slots = { all = "kin://hunter" }',
+            "Slot 'all' is trainable, and kin://hunter is not a net that can be trained. Use kin://mlp, "
+            "kin://conv, kin://gru or kin://net, or set trainable = false.",
+        ),
+        (
+            "train",
+            'agent_slot_map = { prey = "main" }',
+            "World probe has no group 'prey'. Known: grazer, hunter.",
+        ),
+        (
+            "evolve-nets",
+            'fixed = { grazer = "kin://grazr" }',
+            "No policy is named 'grazr'. Did you mean 'grazer'?",
+        ),
+        (
+            "evolve-roles",
+            "score_step = 1_000_000",
+            "EvolveRoles.score_step must lie within a game of ",
+        ),
+    ],
+)
+def test_jobs_of_all_kinds_are_checked_as_they_check_themselves_when_they_start(
+    change, job, settings, message
+):
+    world = {"train": 'world = "probe"', "evolve-nets": 'task = "probe"'}.get(
+        job, "generations = 2"
+    )
+    stage = f'[stages.make]\njob = "{job}"\nabout = "x"\nseconds = 1.0\n'
+    table = f"[stages.make.settings]\n{world}\n{settings}\n\n[stages.play]"
+    text = change("[stages.play]", stage + table)
+    where = "mine.toml, stages.make, condition 'all': "
+    assert error_of(text).startswith(where + message)

@@ -8,7 +8,6 @@ from typing import Any
 
 from kinfolk.core.errors import KinfolkError, SettingsError, format_suggestion, require
 from kinfolk.core.imports import import_object
-from kinfolk.core.settings import validate_settings
 from kinfolk.jobs.studies.conditions import (
     Condition,
     PolicyReference,
@@ -16,15 +15,13 @@ from kinfolk.jobs.studies.conditions import (
     find_source_condition,
     iterate_texts,
     list_conditions,
-    replace_texts,
 )
 from kinfolk.jobs.studies.effects import weigh_conditions
+from kinfolk.jobs.studies.job_starts import check_job_start, fill_references
 from kinfolk.jobs.studies.plan import StudyMetric, StudyPlan, parse_plan
 from kinfolk.jobs.studies.verdicts import count_needed_seeds
 from kinfolk.jobs.sweeps.points import check_job_metric
-from kinfolk.jobs.sweeps.settings import SWEPT_JOBS
 
-_STAND_IN = "kin://random"  # for policies that earlier stages make, while settings are checked
 _ON_THIS_MACHINE = re.compile(r"(?:file|run):")  # policies that nobody else has
 _OF_SLOT = "return."  # columns of an evaluation with the return of one slot
 
@@ -144,15 +141,9 @@ def _check_condition(plan: StudyPlan, name: str, condition: Condition, earlier: 
             f"'{text}' lies on this machine only. Name a policy that others have too (kin://..., "
             "class:...), or let an earlier stage make it (stage:...).",
         )
-    references = find_references(condition.settings)
-    for text, reference in references.items():
+    for text, reference in find_references(condition.settings).items():
         _check_reference(plan, text, reference, condition, earlier)
-    settings = replace_texts(condition.settings, dict.fromkeys(references, _STAND_IN))
-    checked: Any = validate_settings(
-        import_object(SWEPT_JOBS[plan.stages[name].job].settings), settings
-    )
-    if hasattr(checked, "world_ref"):
-        checked.world_ref.build()
+    check_job_start(plan.stages[name].job, condition.settings)
 
 
 def _check_reference(
@@ -209,9 +200,7 @@ def _check_metric(plan: StudyPlan, metric: StudyMetric) -> None:
     stage = plan.stages[metric.stage]
     if stage.logs:
         return
-    settings = list_conditions(plan, metric.stage)[0].settings
-    references = find_references(settings)
-    settings = replace_texts(settings, dict.fromkeys(references, _STAND_IN))
+    settings = fill_references(stage.job, list_conditions(plan, metric.stage)[0].settings)
     for column in filter(None, (metric.column, metric.minus, metric.divided_by)):
         slots = settings.get("slots", {})
         if stage.job == "eval" and column.startswith(_OF_SLOT):

@@ -58,7 +58,7 @@ def study(
         products = {name: array.tobytes() for name, array in resume.arrays.items()}
     for stage in plan.stages:
         pending = [run for run in runs[len(results) :] if run.stage == stage]
-        points = build_points(plan, settings.quick, pending, products)
+        points = build_points(settings, plan, pending, products)
         is_short = plan.stages[stage].job == "eval" and bool(products)
         every = _RUNS_PER_SNAPSHOT if is_short else 1
         for run, result in zip(pending, engine.map(run_study_point, points), strict=True):
@@ -87,19 +87,19 @@ def list_runs(plan: StudyPlan, quick: bool) -> list[StudyRun]:
 
 
 def build_points(
-    plan: StudyPlan, quick: bool, runs: Sequence[StudyRun], products: Mapping[str, bytes]
+    settings: Study, plan: StudyPlan, runs: Sequence[StudyRun], products: Mapping[str, bytes]
 ) -> Iterator[StudyPoint]:
     """Yield what workers need for runs of one stage, whose earlier stages are done.
 
     Args:
-        plan: The plan.
-        quick: Whether the quick variant is run.
+        settings: Settings of the study.
+        plan: Its plan.
         runs: The runs.
         products: Policies that earlier stages made.
     """
     for run in runs:
         stage = plan.stages[run.stage]
-        conditions = {c.name: c for c in list_conditions(plan, run.stage, quick)}
+        conditions = {c.name: c for c in list_conditions(plan, run.stage, settings.quick)}
         condition = conditions[run.condition]
         policies = {}
         for text, reference in find_references(condition.settings).items():
@@ -108,9 +108,10 @@ def build_points(
                 _name_product(reference.stage, source, run.seed, reference.product)
             ]
         metrics = {n: m.model_dump() for n, m in plan.metrics.items() if m.stage == run.stage}
+        place = f"{settings.name}.toml, stages.{run.stage}, condition '{run.condition}', seed {run.seed}"
         yield StudyPoint(
             stage.job, condition.settings, run.seed + stage.seed_offset, metrics, stage.logs,
-            policies, tuple(_list_products(plan, run.stage, run.condition)),
+            policies, tuple(_list_products(plan, run.stage, run.condition)), place,
         )  # fmt: skip
 
 
