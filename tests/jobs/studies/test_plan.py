@@ -24,13 +24,14 @@ def error_of(text):
 @pytest.mark.parametrize(
     ("before", "after", "message"),
     [
-        ("seeds = 8", "seeds = 4", "mine.toml: seeds must be at least 5, not 4."),
         (
             "seeds = 8",
-            "seeds = 6",
-            "mine.toml: seeds = 6 can decide nothing about 2 hypotheses: with so few, no adjusted p-value is "
-            "below 0.05. It takes 7 seeds, or fewer hypotheses.",
+            "seeds = 1",
+            "mine.toml: seeds = 1 can decide nothing about 2 hypotheses: the smallest p-value of n seeds is "
+            "2 / 2^n, and 2 times that (Holm) must be below 0.05. It takes 7 seeds, or fewer hypotheses.",
         ),
+        ("seeds = 8", 'seeds = "8"', "mine.toml: seeds must be a whole number, not '8'."),
+        ("seeds = 2", "seeds = 1", "mine.toml, quick: seeds must be at least 2, not 1."),
         (
             'job = "eval" ',
             'job = "evaluate" ',
@@ -55,7 +56,7 @@ def error_of(text):
         (
             "trend = true",
             'trend = true\nlevels = ["0.4", "0.2"]',
-            "mine.toml, hypotheses[0]: a hypothesis has levels, or trend, or contrast; this one has several.",
+            "mine.toml, hypotheses[0] (growth): a hypothesis has levels, or trend, or contrast; this one has several.",
         ),
         (
             'levels = ["0.4", "0.2"]',
@@ -65,8 +66,8 @@ def error_of(text):
         (
             "smallest = 1.0 ",
             "smallest = 0.0 ",
-            "mine.toml, hypotheses[1]: predict = 'equal' needs smallest: the difference up to which two means "
-            "count as equal.",
+            "mine.toml, hypotheses[1] (saturation): predict = 'equal' needs smallest: the difference up to which "
+            "two means count as equal.",
         ),
         (
             '"kin://random"',
@@ -117,12 +118,43 @@ def error_of(text):
         (
             'question = """',
             'qeustion = """',
-            "mine.toml: StudyPlan.question is missing and has no default.",
+            "mine.toml: a plan has no key 'qeustion' here. Did you mean 'question'? Known: title, question,",
+        ),
+        (
+            "seconds = 0.2 ",
+            "secnds = 0.2 ",
+            "mine.toml, stages.play: a plan has no key 'secnds' here. Did you mean 'seconds'? Known: job,",
+        ),
+        (
+            'known = "Nothing was measured before."\n',
+            "",
+            "mine.toml: known is missing and has no default.",
+        ),
+        (
+            '"0.1" = {',
+            "0.1 = {",
+            'mine.toml, stages.play: factors.growth: write the level in quotes, "0.1" = ...; without them TOML '
+            "reads it as a table '0' with a key '1'.",
+        ),
+        (
+            'levels = ["0.4", "0.2"]',
+            "levels = [0.4, 0.2]",
+            "mine.toml, hypotheses[1] (saturation): levels are written in quotes, not as [0.4, 0.2]. The levels "
+            'of growth are: "0.1", "0.2", "0.4".',
         ),
     ],
 )
 def test_a_wrong_plan_is_refused_with_file_key_and_remedy(change, before, after, message):
     assert error_of(change(before, after)).startswith(message)
+
+
+def test_a_list_of_very_many_known_names_is_cut_and_says_what_lists_them(change):
+    message = error_of(change('world = "probe"', 'world = "savanna"'))
+    assert message == (
+        "mine.toml, stages.play, condition '0.1': Savanna has no setting 'growth'. Known: max_steps, max_rows, "
+        "observation, grid_size, manual_wall_positions, predator_obs_range, prey_obs_range, "
+        "mask_observation_with_visibility and 84 more; `kinfolk settings NAME` lists those of a world or job."
+    )
 
 
 def test_a_text_that_is_no_toml_is_refused():

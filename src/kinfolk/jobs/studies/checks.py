@@ -18,7 +18,13 @@ from kinfolk.jobs.studies.conditions import (
 )
 from kinfolk.jobs.studies.effects import weigh_conditions
 from kinfolk.jobs.studies.job_starts import check_job_start, fill_references
-from kinfolk.jobs.studies.plan import StudyMetric, StudyPlan, parse_plan
+from kinfolk.jobs.studies.plan import (
+    StudyMetric,
+    StudyPlan,
+    StudyStage,
+    name_hypothesis,
+    parse_plan,
+)
 from kinfolk.jobs.studies.verdicts import count_needed_seeds
 from kinfolk.jobs.sweeps.points import check_job_metric
 
@@ -44,7 +50,7 @@ def check_plan(name: str, text: str) -> StudyPlan:
         _run_check(f"{file}, metrics.{metric}", lambda entry=entry: _check_metric(plan, entry))
     names = [hypothesis.name for hypothesis in plan.hypotheses]
     for number, hypothesis in enumerate(plan.hypotheses):
-        key = f"{file}, hypotheses[{number}] ({hypothesis.name})"
+        key = f"{file}, {name_hypothesis(number, hypothesis)}"
         require(names.count(hypothesis.name) == 1, f"{key}: the name is given twice.")
         require(
             hypothesis.metric in plan.metrics,
@@ -53,14 +59,30 @@ def check_plan(name: str, text: str) -> StudyPlan:
         )
         conditions = list_conditions(plan, plan.metrics[hypothesis.metric].stage)
         _run_check(key, lambda h=hypothesis, c=conditions: weigh_conditions(h, c))
-    needed = count_needed_seeds(len(names))
-    require(
-        plan.seeds >= needed,
-        f"{file}: seeds = {plan.seeds} can decide nothing about {len(names)} hypotheses: with so few, no "
-        f"adjusted p-value is below 0.05. It takes {needed} seeds, or fewer hypotheses.",
-    )
+    _check_seeds(file, plan.seeds, len(names))
     _check_quick(file, plan)
     return plan
+
+
+def _check_seeds(file: str, seeds: int, n_hypotheses: int) -> None:
+    """Check that the seeds can decide about all hypotheses.
+
+    Args:
+        file: Name of the file, for messages.
+        seeds: Number of seeds.
+        n_hypotheses: Number of hypotheses.
+
+    Raises:
+        SettingsError: They are too few.
+    """
+    needed = count_needed_seeds(n_hypotheses)
+    noun = "hypothesis" if n_hypotheses == 1 else "hypotheses"
+    require(
+        seeds >= needed,
+        f"{file}: seeds = {seeds} can decide nothing about {n_hypotheses} {noun}: the smallest p-value of n "
+        f"seeds is 2 / 2^n, and {n_hypotheses} times that (Holm) must be below 0.05. It takes {needed} seeds"
+        f"{', or fewer hypotheses' if n_hypotheses > 1 else ''}.",
+    )
 
 
 def _run_check(key: str, check: Any) -> None:
@@ -113,6 +135,8 @@ def _check_stage(file: str, plan: StudyPlan, name: str, quick: bool) -> None:
         source is None or source in earlier,
         f"{key}: conditions_of = '{source}' is no earlier stage.{format_suggestion(str(source), earlier)}",
     )
+    if source is not None:
+        _check_world(key, stage, source, plan.stages[source])
     require("seed" not in stage.settings, f"{key}.settings: leave out seed; the study has seeds.")
     for condition in list_conditions(plan, name, quick):
         where = f"{key}, condition '{condition.name}'"
@@ -121,6 +145,26 @@ def _check_stage(file: str, plan: StudyPlan, name: str, quick: bool) -> None:
         _run_check(where, lambda c=condition: _check_condition(plan, name, c, earlier))
     for log in stage.logs:
         _run_check(f"{key}.logs", lambda log=log: import_object(log))
+
+
+def _check_world(key: str, stage: StudyStage, source: str, earlier: StudyStage) -> None:
+    """Check that a stage with the conditions of another one names its world too.
+
+    Args:
+        key: File and key of the stage, for messages.
+        stage: The stage.
+        source: Name of the stage whose conditions it has.
+        earlier: That stage.
+
+    Raises:
+        SettingsError: It does not, and would play the default world.
+    """
+    world = earlier.settings.get("world", "")
+    require(
+        not world or "world" in stage.settings,
+        f"{key}.settings has no world. conditions_of = '{source}' takes over the factors of {source} with their "
+        f"preset and world_settings, not its settings: write world = '{world}'.",
+    )
 
 
 def _check_condition(plan: StudyPlan, name: str, condition: Condition, earlier: list[str]) -> None:
