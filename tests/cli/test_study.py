@@ -5,6 +5,7 @@ import json
 import pytest
 
 from kinfolk.cli.app import main
+from kinfolk.jobs.studies.plan import read_plan_text
 
 
 def run(capsys, *words):
@@ -34,10 +35,21 @@ def test_a_plan_is_checked_without_running_anything(capsys, tmp_path, monkeypatc
     assert not (tmp_path / "runs").exists()
 
 
+def test_a_plan_is_printed_byte_by_byte(capsys):
+    code, said = run(capsys, "study", "stag_hunt", "--show")
+    assert code == 0, said.err
+    assert said.out == read_plan_text("stag_hunt")[1]
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [
         (["--quick"], "Which study? Give the name of a plan; kinfolk study lists them."),
+        (["--show"], "Which study? Give the name of a plan; kinfolk study lists them."),
+        (
+            ["stag_hunt", "--show", "--json"],
+            "--show prints a plan. Give its name or file, and no --check or --json.",
+        ),
         (["--check"], "Which study? Give the name of a plan; kinfolk study lists them."),
         (["stag_hnut"], "There is no study 'stag_hnut'. Did you mean 'stag_hunt'?"),
         (["nowhere.toml"], "There is no file nowhere.toml."),

@@ -14,7 +14,8 @@ from kinfolk.evaluation.export import ColumnTable
 from kinfolk.evaluation.formatting import format_estimate
 from kinfolk.jobs.studies.checks import check_plan
 from kinfolk.jobs.studies.job import study as study_job
-from kinfolk.jobs.studies.outputs import HTML_FILE, build_table, pack_study, removing_unbegun
+from kinfolk.jobs.studies.outputs import HTML_FILE, build_table, removing_unbegun
+from kinfolk.jobs.studies.packing import pack_study
 from kinfolk.jobs.studies.results import StudyDone
 from kinfolk.jobs.studies.settings import register_study
 from kinfolk.store.run import new_run_folder, open_run

@@ -23,6 +23,7 @@ from kinfolk.jobs.studies.results import (
     summarize_study,
 )
 from kinfolk.jobs.studies.settings import Study
+from kinfolk.store.arrays import BEST, POLICY_FOLDER
 
 # Evaluations of policies that earlier stages made are short, and a snapshot holds all these policies.
 _RUNS_PER_SNAPSHOT = 10
@@ -153,6 +154,16 @@ def _store_products(
         products: Policies of all runs, which is extended.
     """
     for product, data in result.products.items():
-        products[_name_product(*run, product)] = data
-        name = f"{run.stage}-{run.condition}-{run.seed}-{product}".translate(_FILE_NAME)
-        yield FileChunk(path=f"policies/{name}/best.safetensors", data=data)
+        name = _name_product(*run, product)
+        products[name] = data
+        yield FileChunk(path=name_policy_file(name), data=data)
+
+
+def name_policy_file(product: str) -> str:
+    r"""Return the path of a policy in the run folder, by its name among those of all runs.
+
+    >>> name_policy_file("train\tlow\t0\tprey@50%")
+    'policies/train-low-0-prey-50-/best.safetensors'
+    """
+    name = product.replace(_KEY, "-").translate(_FILE_NAME)
+    return f"{POLICY_FOLDER}/{name}/{BEST}.safetensors"

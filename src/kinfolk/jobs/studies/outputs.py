@@ -13,13 +13,12 @@ from kinfolk.core.temporary_folder import remove_tree
 from kinfolk.evaluation.export import to_csv
 from kinfolk.evaluation.figures.estimates import draw_estimates, draw_named_estimates
 from kinfolk.evaluation.figures.style import encode_figure
-from kinfolk.jobs.capsules import pack_capsule
 from kinfolk.jobs.studies.plan import StudyPlan
 from kinfolk.jobs.studies.rendering import render_html, render_markdown
-from kinfolk.jobs.studies.report import CAPSULE_FILE, build_report
+from kinfolk.jobs.studies.report import build_report
 from kinfolk.jobs.studies.results import ConditionEstimate, StudyDone, StudyPointDone
 from kinfolk.jobs.studies.settings import Study
-from kinfolk.store.run import Run, open_run
+from kinfolk.store.run import open_run
 from kinfolk.store.settings_file import SETTINGS_FILE
 
 TABLE_FILE, MARKDOWN_FILE, HTML_FILE = "table.csv", "report.md", "report.html"
@@ -62,13 +61,6 @@ def removing_unbegun(folder: Path) -> Iterator[None]:
             if not any(event["kind"] == StudyPointDone.kind for event in events):
                 remove_tree(folder)
         raise
-
-
-def pack_study(run: Run) -> None:
-    """Write the capsule of a finished study beside its report, unless it is there."""
-    path = run.folder / CAPSULE_FILE
-    if not path.exists():
-        pack_capsule(run, path)
 
 
 def name_figure(metric: str) -> str:
