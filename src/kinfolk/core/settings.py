@@ -165,9 +165,7 @@ def _format_error(settings_class: type[Settings], error: Any) -> str:
         *parents, unknown = path
         known = _find_model(settings_class, parents).model_fields
         model = ".".join([settings_class.__name__, *parents])
-        hint = format_suggestion(
-            unknown, known, "`kinfolk settings NAME` lists those of a world or job"
-        )
+        hint = format_suggestion(unknown, known, "`kinfolk settings NAME` lists all")
         return f"{model} has no setting '{unknown}'.{hint}"
     if reason == "missing":
         return f"{setting} is missing and has no default."

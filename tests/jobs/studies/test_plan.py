@@ -153,7 +153,7 @@ def test_a_list_of_very_many_known_names_is_cut_and_says_what_lists_them(change)
     assert message == (
         "mine.toml, stages.play, condition '0.1': Savanna has no setting 'growth'. Known: max_steps, max_rows, "
         "observation, grid_size, manual_wall_positions, predator_obs_range, prey_obs_range, "
-        "mask_observation_with_visibility and 84 more; `kinfolk settings NAME` lists those of a world or job."
+        "mask_observation_with_visibility and 84 more; `kinfolk settings NAME` lists all."
     )
 
 

@@ -109,10 +109,10 @@ def build_points(
                 _name_product(reference.stage, source, run.seed, reference.product)
             ]
         metrics = {n: m.model_dump() for n, m in plan.metrics.items() if m.stage == run.stage}
-        place = f"{settings.name}.toml, stages.{run.stage}, condition '{run.condition}', seed {run.seed}"
+        location = f"{settings.name}.toml, stages.{run.stage}, condition '{run.condition}', seed {run.seed}"
         yield StudyPoint(
             stage.job, condition.settings, run.seed + stage.seed_offset, metrics, stage.logs,
-            policies, tuple(_list_products(plan, run.stage, run.condition)), place,
+            policies, tuple(_list_products(plan, run.stage, run.condition)), location,
         )  # fmt: skip
 
 

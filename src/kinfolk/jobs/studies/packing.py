@@ -19,6 +19,7 @@ from kinfolk.store.checkpoints import load_snapshot
 from kinfolk.store.files import read_bytes, write_atomic
 from kinfolk.store.integrity import advising, verify
 from kinfolk.store.run import Run
+from kinfolk.store.run_list import list_result_files
 
 _PACKED = (TABLE_FILE, MARKDOWN_FILE)  # files of a study that its capsule holds, beside policies
 
@@ -81,11 +82,11 @@ def _find_policies(run: Run) -> dict[str, bytes]:
         with suppress(DamagedRunError):
             arrays = load_snapshot(checkpoint)[0].arrays
             stored |= {name_policy_file(name): array.tobytes() for name, array in arrays.items()}
-    others = sorted((run.folder / POLICY_FOLDER).glob("*/*.safetensors"))
+    found = [n for n in list_result_files(run.folder) if n.startswith(f"{POLICY_FOLDER}/")]
     with advising(lambda: "No checkpoint of the study holds a copy of it: run the study again."):
-        for path in others:
-            if str(path.relative_to(run.folder)) not in stored:
-                verify(read_bytes(path), str(path))
+        for name in found:
+            if name not in stored:
+                verify(read_bytes(run.folder / name), str(run.folder / name))
     return stored
 
 

@@ -31,7 +31,7 @@ class StudyPoint(NamedTuple):
     logs: tuple[str, ...]  # import paths of logs
     policies: dict[str, bytes]  # files of policies that earlier stages made, by text
     products: tuple[str, ...]  # SLOT@VERSION of the policies that later stages play
-    place: str = ""  # file, stage, condition and seed, for error messages
+    location: str = ""  # file, stage, condition and seed, for error messages
 
 
 class StudyPointResult(NamedTuple):
@@ -52,7 +52,7 @@ def run_study_point(point: StudyPoint) -> StudyPointResult:
         return _run_job(point)
     except KinfolkError as error:
         kind = UsageError if isinstance(error, UsageError) else KinfolkError
-        raise kind(f"{point.place}: {error}") from error
+        raise kind(f"{point.location}: {error}") from error
 
 
 def _run_job(point: StudyPoint) -> StudyPointResult:
