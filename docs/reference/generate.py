@@ -17,7 +17,7 @@ from typing import Any, Literal, Union, get_args, get_origin
 import kinfolk as kf
 from kinfolk.core.settings import Flag, Settings, fields_of, without_none
 from kinfolk.jobs import JOB_SETTINGS
-from kinfolk.jobs.studies.plan_keys import iterate_plan_keys
+from kinfolk.jobs.studies.settings import iterate_plan_keys
 from kinfolk.play.slots import PolicySlot
 from kinfolk.worlds import WORLDS
 from kinfolk.worlds.savanna.per_type import _PerType

@@ -11,7 +11,7 @@ from kinfolk.cli.app import app, main
 from kinfolk.cli.flags import flag_name, parse_flag
 from kinfolk.core.settings import Flag, SettingField, fields_of
 from kinfolk.jobs import JOB_SETTINGS
-from kinfolk.jobs.studies.plan_keys import iterate_plan_keys
+from kinfolk.jobs.studies.settings import iterate_plan_keys
 from kinfolk.worlds import WORLDS
 
 ROOT = Path(__file__).resolve().parents[2]

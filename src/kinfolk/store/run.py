@@ -298,8 +298,7 @@ def create_run(
         UsageError: The folder exists already.
         StoreError: It cannot be accessed or written.
     """
-    names = [folder] if not may_rename else chain([folder], _iter_numbered(folder))
-    for path in names:
+    for path in chain([folder], _iter_numbered(folder) if may_rename else ()):
         with as_store_error(f"{path} could not be made"):
             path.parent.mkdir(parents=True, exist_ok=True)
             try:
@@ -307,9 +306,8 @@ def create_run(
             except FileExistsError:
                 continue
         return Run(path, write_run_settings(path, job, settings, policies))
-    raise UsageError(
-        f"{folder} exists already. Choose another --out, or continue it with --resume."
-    )
+    hint = "Choose another --out, or continue it with --resume."
+    raise UsageError(f"{folder} exists already. {hint}")
 
 
 def _iter_numbered(folder: Path) -> Iterator[Path]:

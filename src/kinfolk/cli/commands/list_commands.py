@@ -223,7 +223,7 @@ def _iterate_settings(name: str) -> Iterator[SettingField]:
     from kinfolk.core.settings import fields_of
 
     if name == PLAN:
-        from kinfolk.jobs.studies.plan_keys import iterate_plan_keys
+        from kinfolk.jobs.studies.settings import iterate_plan_keys
 
         return iterate_plan_keys()
     return fields_of(_load_settings(name))

@@ -82,9 +82,9 @@ def _find_policies(run: Run) -> dict[str, bytes]:
         with suppress(DamagedRunError):
             arrays = load_snapshot(checkpoint)[0].arrays
             stored |= {name_policy_file(name): array.tobytes() for name, array in arrays.items()}
-    found = [n for n in list_result_files(run.folder) if n.startswith(f"{POLICY_FOLDER}/")]
+    names = [n for n in list_result_files(run.folder) if n.startswith(f"{POLICY_FOLDER}/")]
     with advising(lambda: "No checkpoint of the study holds a copy of it: run the study again."):
-        for name in found:
+        for name in names:
             if name not in stored:
                 verify(read_bytes(run.folder / name), str(run.folder / name))
     return stored
