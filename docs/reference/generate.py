@@ -17,6 +17,7 @@ from typing import Any, Literal, Union, get_args, get_origin
 import kinfolk as kf
 from kinfolk.core.settings import Flag, Settings, fields_of, without_none
 from kinfolk.jobs import JOB_SETTINGS
+from kinfolk.jobs.studies.settings import iterate_plan_keys
 from kinfolk.play.slots import PolicySlot
 from kinfolk.worlds import WORLDS
 from kinfolk.worlds.savanna.per_type import _PerType
@@ -68,7 +69,18 @@ def settings_page() -> str:
             rows = [f"| {' | '.join(_row(field))} |" for field in fields_of(model)]
             heading = title.format(name.replace("-", " ") if registry is JOB_SETTINGS else name)
             parts.append("\n".join([f"## {heading}\n", TABLE, *rows]) + "\n")
-    return "\n".join(parts)
+    return "\n".join([*parts, _plan_section()])
+
+
+def _plan_section() -> str:
+    """Return the section of the keys of a plan."""
+    text = (
+        "## Plan of a study\n\nKeys of the TOML file of [a study](../studies.md#pre-registered-studies), also in a "
+        "terminal: `kinfolk settings study`. `NAME` is a name of your own; `hypotheses` and `contrast` are lists of "
+        "tables, `[[hypotheses]]`.\n"
+    )
+    rows = [f"| {' | '.join(_row(field))} |" for field in iterate_plan_keys()]
+    return "\n".join([text, TABLE, *rows]) + "\n"
 
 
 def _row(field: Any) -> list[str]:

@@ -11,6 +11,7 @@ from kinfolk.cli.app import app, main
 from kinfolk.cli.flags import flag_name, parse_flag
 from kinfolk.core.settings import Flag, SettingField, fields_of
 from kinfolk.jobs import JOB_SETTINGS
+from kinfolk.jobs.studies.settings import iterate_plan_keys
 from kinfolk.worlds import WORLDS
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -88,6 +89,28 @@ def test_every_setting_has_a_line_of_meaning(name):
         assert len(field.description) <= 100, field.name
 
 
+def test_the_keys_of_a_plan_are_listed_with_type_default_and_meaning(run):
+    code, out, _ = run("settings", "study")
+    assert code == 0
+    for lines in (
+        "  stopping_rule: text; required\n      When the study ends, whatever the results.\n",
+        "  hypotheses.contrast: list of table; default []\n      Weighted means of conditions, added up: a list of "
+        "tables with weight and when.\n",
+        "  metrics.NAME.divided_by: text or none; default none\n      Column by which the column, or the "
+        "difference, is divided.\n",
+        "  quick.seeds: integer; default 2; at least 2\n      Number of seeds, 0 to this minus 1.\n",
+    ):
+        assert lines in out
+    code, out, _ = run("settings", "study", "seed", "offset")
+    assert out == (
+        "study\n  stages.NAME.seed_offset: integer; default 0; at least 0\n      Added to the seed of the study, "
+        "for episodes not trained on.\n"
+    )
+    for key in iterate_plan_keys():
+        assert key.description.endswith("."), key.name
+        assert len(key.description) <= 100, key.name
+
+
 def test_help_shows_meaning_default_and_bounds(run):
     code, out, _ = run("eval", "--help")
     text = " ".join(out.split())
@@ -157,7 +180,7 @@ def test_a_file_holds_a_comparison(run, tmp_path):
                      marks=pytest.mark.train),
         (["settings", "savana"],
          "No world or job is named 'savana'. Did you mean 'savanna'? Known: play, explain, eval, "
-         "scenarios, compare, tournament, crossplay, train, exploit, evolve-roles, evolve-nets, savanna, cogsguard, gym:CartPole-v1, probe."),
+         "scenarios, compare, tournament, crossplay, train, exploit, evolve-roles, evolve-nets, study, savanna, cogsguard, gym:CartPole-v1, probe."),
     ],
 )  # fmt: skip
 def test_wrong_settings_are_refused_in_a_sentence(words, sentence, run):
@@ -217,7 +240,7 @@ def test_a_table_takes_its_defaults_from_the_job(run):
 def test_settings_without_a_name_lists_names(run):
     found = json.loads(run("settings", "--json")[1])
     assert list(found) == ["jobs", "worlds"]
-    assert list(found["jobs"]) == sorted([*COMMANDS, "scenarios"])
+    assert list(found["jobs"]) == sorted([*COMMANDS, "scenarios", "study"])
 
 
 def test_generated_files_are_current():

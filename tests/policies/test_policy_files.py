@@ -97,6 +97,17 @@ def test_a_run_uri_without_a_policy_lists_those_there_are(run, uri, message):
     assert str(refused.value) == message
 
 
+def test_versions_that_a_run_does_not_have_are_not_listed(run):
+    folder = run / "policies" / "herd"
+    for path in folder.glob("0*.safetensors"):
+        path.unlink()
+    with pytest.raises(UsageError) as refused:
+        resolve("run:mine/herd@latest")
+    assert str(refused.value) == (
+        "Policy 'herd' of runs/mine has no version '@latest'. It has: @best."
+    )
+
+
 def test_a_run_with_several_slots_needs_the_name_of_one(run):
     write_run_policy(run, "pack", 5)
     with pytest.raises(UsageError) as refused:

@@ -1,6 +1,7 @@
 import errno
 import gzip
 import os
+import subprocess
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import ClassVar
@@ -152,12 +153,19 @@ def sealed_log(*texts):
     return data
 
 
-def log_damage(path, line, size):
-    """Return the error message for a line of a log that has `size` intact bytes before it."""
+def log_damage(path, line):
+    """Return the start of the error message for a line of a log that is damaged."""
     return (
         f"{path} is damaged: line {line} is not what was written (its SHA-256 checksum is missing or "
-        "wrong). To resume the run from a checkpoint before it, first remove the damage: "
-        f"truncate --size={size} {path}"
+        "wrong)."
+    )
+
+
+def advise_restart(path):
+    """Return what to do about the damaged log of a run without checkpoints."""
+    return (
+        "The run has no checkpoint; to resume it from its beginning, first remove the damage: "
+        f"truncate --size=0 {path}"
     )
 
 
@@ -167,7 +175,8 @@ def test_a_damaged_event_is_named_by_its_line(run, second):
     damage(run, "events.jsonl", first + second + b"\n")
     with pytest.raises(DamagedRunError) as refused:
         list(run.events())
-    assert str(refused.value) == log_damage(run.folder / "events.jsonl", 2, len(first))
+    path = run.folder / "events.jsonl"
+    assert str(refused.value) == f"{log_damage(path, 2)} {advise_restart(path)}"
 
 
 @pytest.mark.parametrize("order", [(1, 2), (0, 2), (0, 2, 1), (0, 1, 1, 2), (1, 0, 2)])
@@ -177,8 +186,45 @@ def test_removed_moved_and_repeated_events_are_found(run, order):
     with pytest.raises(DamagedRunError) as refused:
         list(run.events())
     intact = next(i for i, number in enumerate(order) if i != number)
-    size = len(lines[0]) * intact
-    assert str(refused.value) == log_damage(run.folder / "events.jsonl", intact + 1, size)
+    path = run.folder / "events.jsonl"
+    assert str(refused.value) == f"{log_damage(path, intact + 1)} {advise_restart(path)}"
+
+
+def damage_line(run, number):
+    """Stop a run of ten events at the eighth, flip a byte of a line of its log, and return the log."""
+    with pytest.raises(RuntimeError):
+        list(run_and_store(run, counting(10, fail_at=8)))
+    path = run.folder / "events.jsonl"
+    lines = path.read_bytes().splitlines(True)
+    lines[number - 1] = lines[number - 1].replace(b"step", b"stop")
+    path.write_bytes(b"".join(lines))
+    return path
+
+
+def test_a_run_that_is_damaged_before_its_checkpoints_is_said_to_be_lost_at_once(run):
+    path = damage_line(run, 1)
+    for read in (lambda: list(run.events()), open_run(run.folder).open_for_writing):
+        with pytest.raises(DamagedRunError) as refused:
+            read()
+        assert str(refused.value) == (
+            f"{log_damage(path, 1)} The run has no older checkpoint that is intact: start it again without "
+            "--resume."
+        )
+
+
+def test_the_advice_for_a_damaged_log_makes_it_resume(run):
+    path = damage_line(run, 6)
+    *_, older, newest = run.checkpoints()
+    size = len(b"".join(path.read_bytes().splitlines(True)[:5]))
+    with pytest.raises(DamagedRunError) as refused:
+        list(run.events())
+    advice, _, remedy = str(refused.value).rpartition(": ")
+    assert advice == (
+        f"{log_damage(path, 6)} To resume the run from its checkpoint {older.name}, first remove the damage"
+    )
+    assert remedy == f"truncate --size={size} {path} && rm {newest}"
+    subprocess.run(remedy, shell=True, check=True)
+    assert [event.step for event in run_and_store(open_run(run.folder), counting(10))][-1] == 9
 
 
 def test_truncated_compressed_events_raise_an_error(run):

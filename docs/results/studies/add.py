@@ -10,11 +10,9 @@ import sys
 import tomllib
 from pathlib import Path
 
-from kinfolk.core.settings import validate_settings
-from kinfolk.jobs.studies.job import list_runs
-from kinfolk.jobs.studies.outputs import MARKDOWN_FILE, write_outputs
-from kinfolk.jobs.studies.results import summarize_study
-from kinfolk.jobs.studies.settings import Study
+from kinfolk.jobs.studies.outputs import MARKDOWN_FILE
+from kinfolk.jobs.studies.packing import render_study
+from kinfolk.jobs.studies.report import LEVELS_TEXT
 from kinfolk.store.run import open_run
 
 FOLDER = Path(__file__).parent
@@ -30,12 +28,7 @@ def render(folder: Path) -> tuple[str, dict[str, bytes]]:
         folder: Folder of the finished study.
     """
     run = open_run(folder)
-    settings = validate_settings(Study, run.config["settings"])
-    results = [e["values"] for e in run.events() if e["kind"] == "study_point_done"]
-    runs = list_runs(settings.plan, settings.quick)
-    done = summarize_study(settings, settings.plan, runs, results)
-    chunks = write_outputs(settings, settings.plan, done)
-    return settings.name, {chunk.path: bytes(chunk.data) for chunk in chunks}
+    return run.config["settings"]["name"], render_study(run)
 
 
 def add_report(folder: Path) -> Path:
@@ -54,6 +47,11 @@ def add_report(folder: Path) -> Path:
     body = body.replace(
         "`capsule.zip` beside this report holds",
         "`capsule.zip`, which the run writes beside its report and which is not stored here, holds",
+    )
+    body = body.replace(
+        LEVELS_TEXT,
+        "What each level adds to the settings of its stage, which the plan has: "
+        f"`kinfolk study {name} --show` prints it.",
     )
     body = re.sub(
         r"\* (kinfolk .*)\. Commit (\w+)\.",

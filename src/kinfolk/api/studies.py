@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,7 +14,8 @@ from kinfolk.evaluation.export import ColumnTable
 from kinfolk.evaluation.formatting import format_estimate
 from kinfolk.jobs.studies.checks import check_plan
 from kinfolk.jobs.studies.job import study as study_job
-from kinfolk.jobs.studies.outputs import HTML_FILE, build_table, pack_study
+from kinfolk.jobs.studies.outputs import HTML_FILE, build_table, removing_unbegun
+from kinfolk.jobs.studies.packing import pack_study
 from kinfolk.jobs.studies.results import StudyDone
 from kinfolk.jobs.studies.settings import register_study
 from kinfolk.store.run import new_run_folder, open_run
@@ -84,10 +86,11 @@ def study(
     """
     settings = register_study(str(plan), quick)
     check_plan(settings.name, settings.text)
-    folder = new_run_folder("study") if out is None else out
-    result = run_job(
-        StudyResult, "study", study_job, settings, engine, jobs, folder, may_rename=out is None
-    )
+    folder = new_run_folder("study") if out is None else Path(out)
+    with nullcontext() if folder.exists() else removing_unbegun(folder):
+        result = run_job(
+            StudyResult, "study", study_job, settings, engine, jobs, folder, may_rename=out is None
+        )
     assert result.run is not None  # it has a folder
     pack_study(open_run(result.run.folder))
     return result

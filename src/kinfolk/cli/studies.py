@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
@@ -49,6 +50,9 @@ def study(
     check: Annotated[
         bool, typer.Option("--check", help="Check the plan and print its time; run nothing.")
     ] = False,
+    show: Annotated[
+        bool, typer.Option("--show", help="Print the plan as it is, as TOML; run nothing.")
+    ] = False,
     engine: Annotated[
         str, typer.Option(help="local, processes or ray.", autocompletion=complete_engine)
     ] = "processes",
@@ -63,9 +67,17 @@ def study(
     """Run a pre-registered study: question, conditions and hypotheses from one file, then a report."""
     call = JobCall({}, None, out, resume, json, engine, n_jobs, address)
     if plan is None and resume is None:
-        if quick or check or out:
+        if quick or check or show or out:
             raise UsageError("Which study? Give the name of a plan; kinfolk study lists them.")
         _list_plans(n_jobs, json)
+    elif show:
+        if plan is None or check or json:
+            raise UsageError(
+                "--show prints a plan. Give its name or file, and no --check or --json."
+            )
+        from kinfolk.jobs.studies.plan import read_plan_text
+
+        print(read_plan_text(plan)[1], end="")
     elif check:
         if plan is None:
             raise UsageError("--check is of a plan, not of a run. Give its name or file.")
@@ -144,7 +156,8 @@ def _run_study(call: JobCall, source: str | None, quick: bool) -> None:
         source: Name of the plan or path of its file; None only with a run to resume.
         quick: Whether the variant of a minute is run.
     """
-    from kinfolk.jobs.studies.outputs import pack_study
+    from kinfolk.jobs.studies.outputs import removing_unbegun
+    from kinfolk.jobs.studies.packing import pack_study
     from kinfolk.jobs.studies.settings import require_same_plan
 
     engine = call.make_engine()
@@ -159,9 +172,13 @@ def _run_study(call: JobCall, source: str | None, quick: bool) -> None:
         note(
             f"Plan {settings.name}, SHA-256 {settings.sha256[:12]}: {_describe_time(settings, call.jobs)}"
         )
-        if run.status != "done":
-            _run_stages(run, settings, engine)
-        pack_study(run)
+        was_done = run.status == "done"
+        if not was_done:
+            is_new = call.resume is None
+            with removing_unbegun(run.folder) if is_new else nullcontext():
+                _run_stages(run, settings, engine)
+        for name in pack_study(run, was_done):
+            note(f"{run.folder / name} was not what the study stored, and was written again.")
         last = read_last_event(run, "study_done")
     if call.json:
         print_json({"run": str(run.folder), **last})

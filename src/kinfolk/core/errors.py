@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 
 MAX_LINE_CHARS = 1000
 MAX_LINES = 40
+_MAX_KNOWN, _FEW_KNOWN = 24, 8  # names that a message lists; of more than 24, the first 8
 _MAX_SOURCE_CHARS = 120  # of a source line in a traceback
 _ELLIPSIS = "..."
 _PACKAGE = __name__.partition(".")[0]
@@ -95,18 +96,29 @@ def make_unknown_name_error(problem: str, name: str, known: Iterable[str]) -> Un
     return UnknownNameError(f"{problem} '{name}'.{format_suggestion(name, known)}")
 
 
-def format_suggestion(name: str, known: Iterable[str]) -> str:
+def format_suggestion(name: str, known: Iterable[str], listing: str = "") -> str:
     """Return a hint for a mistyped name, to be appended to an error message.
+
+    Args:
+        name: Name that was given.
+        known: Names that would be right; of very many, only the first are shown.
+        listing: What lists all names, for a message that shows only some: "`kinfolk x` lists them".
 
     >>> format_suggestion("forrage", ["forage", "ecology"])
     " Did you mean 'forage'? Known: forage, ecology."
     >>> format_suggestion("x", ["forage", "ecology"])
     ' Known: forage, ecology.'
+    >>> format_suggestion("x", [f"rule_{number}" for number in range(60)], "`kinfolk x` lists them")
+    ' Known: rule_0, rule_1, rule_2, rule_3, rule_4, rule_5, rule_6, rule_7 and 52 more; `kinfolk x` lists them.'
     """
     names = list(known)
     close = difflib.get_close_matches(name, names, n=1, cutoff=0.6)
     hint = f" Did you mean '{close[0]}'?" if close else ""
-    return f"{hint} Known: {', '.join(names) or 'none'}."
+    shown, rest = ", ".join(names) or "none", ""
+    if len(names) > _MAX_KNOWN:
+        shown = ", ".join(names[:_FEW_KNOWN])
+        rest = f" and {len(names) - _FEW_KNOWN} more" + (f"; {listing}" if listing else "")
+    return f"{hint} Known: {shown}{rest}."
 
 
 def escape_text(text: str, max_chars: int = MAX_LINE_CHARS) -> str:

@@ -165,7 +165,8 @@ def _format_error(settings_class: type[Settings], error: Any) -> str:
         *parents, unknown = path
         known = _find_model(settings_class, parents).model_fields
         model = ".".join([settings_class.__name__, *parents])
-        return f"{model} has no setting '{unknown}'.{format_suggestion(unknown, known)}"
+        hint = format_suggestion(unknown, known, "`kinfolk settings NAME` lists all")
+        return f"{model} has no setting '{unknown}'.{hint}"
     if reason == "missing":
         return f"{setting} is missing and has no default."
     if reason in _TYPE_TEXTS:

@@ -71,7 +71,8 @@ def check_metric(metric: str, world: WorldRef) -> None:
         return
     known = list_metrics(world)
     if metric not in known:
-        raise UnknownNameError(f"There is no metric '{metric}'.{format_suggestion(metric, known)}")
+        hint = format_suggestion(metric, known, f"`kinfolk metrics {world.name}` lists them")
+        raise UnknownNameError(f"There is no metric '{metric}'.{hint}")
 
 
 def metric_values(

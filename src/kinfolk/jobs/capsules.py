@@ -135,6 +135,19 @@ def unpack_capsule(path: Path, folder: Path) -> tuple[Run, dict[str, Any]]:
         UsageError: There is no such file.
         DamagedRunError: It is no capsule, or a file in it was changed; the message names it.
     """
+    contents, manifest = read_capsule(path)
+    for name, data in contents.items():
+        write_atomic(folder / name, data)
+    return open_run(folder), manifest
+
+
+def read_capsule(path: Path) -> tuple[dict[str, bytes], dict[str, Any]]:
+    """Return the files of a capsule by name, whose hashes are checked, and its manifest.
+
+    Raises:
+        UsageError: There is no such file.
+        DamagedRunError: It is no capsule, or a file in it was changed; the message names it.
+    """
     if not path.is_file():
         raise UsageError(f"There is no capsule {path}.")
     try:
@@ -161,9 +174,7 @@ def unpack_capsule(path: Path, folder: Path) -> tuple[Run, dict[str, Any]]:
                 f"{path} is refused: {name} was changed. Its SHA-256 should be {expected}, but it is "
                 f"{actual}."
             )
-    for name, data in contents.items():
-        write_atomic(folder / name, data)
-    return open_run(folder), manifest
+    return contents, manifest
 
 
 def describe_equality(manifest: Mapping[str, Any]) -> str:

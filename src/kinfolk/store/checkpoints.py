@@ -10,6 +10,9 @@ from kinfolk.core.events import Snapshot
 from kinfolk.store.arrays import CHECKPOINT, read_arrays_and_entry, write_arrays
 
 FORMAT_VERSION = 2
+NO_INTACT_CHECKPOINT = (
+    "The run has no older checkpoint that is intact: start it again without --resume."
+)
 
 
 class LogPosition(NamedTuple):
@@ -18,6 +21,11 @@ class LogPosition(NamedTuple):
     n_events: int = 0
     n_bytes: int = 0  # resuming truncates the log to this size
     checksum: str = ""  # of the last line, which depends on all lines before it
+
+
+def list_checkpoints(folder: Path) -> list[Path]:
+    """Return the checkpoint files of a run folder, oldest first."""
+    return sorted((folder / "checkpoints").glob("*.safetensors"))
 
 
 def save_snapshot(path: Path, snapshot: Snapshot, position: LogPosition) -> None:

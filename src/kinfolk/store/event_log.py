@@ -14,7 +14,12 @@ from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
 from kinfolk.core.errors import DamagedRunError
-from kinfolk.store.checkpoints import LogPosition
+from kinfolk.store.checkpoints import (
+    NO_INTACT_CHECKPOINT,
+    LogPosition,
+    list_checkpoints,
+    load_snapshot,
+)
 from kinfolk.store.files import as_store_error, parse_json, read_bytes
 from kinfolk.store.integrity import open_line
 
@@ -168,13 +173,14 @@ def get_events_size(folder: Path) -> int:
 
 
 def _iter_verified_lines(
-    file: BinaryIO | gzip.GzipFile, path: Path
+    file: BinaryIO | gzip.GzipFile, path: Path, advise: bool = True
 ) -> Iterator[tuple[bytes, LogPosition]]:
     """Yield each complete line of an open log without its checksum, and the position after it.
 
     Args:
         file: The open log.
         path: Its path, for error messages.
+        advise: Whether an error says how to go on; a caller that looks for a checkpoint says it itself.
 
     Raises:
         DamagedRunError: A checksum is missing or wrong, or a line is too long.
@@ -186,7 +192,8 @@ def _iter_verified_lines(
             body, checksum = open_line(line, position.checksum)
         except ValueError as error:
             problem = f"{path} is damaged: line {number} is not what was written ({error})."
-            raise DamagedRunError(f"{problem} {_advise_truncation(path, position)}") from None
+            advice = _advise_truncation(path, position) if advise else ""
+            raise DamagedRunError(f"{problem} {advice}".rstrip()) from None
         position = LogPosition(number, position.n_bytes + len(line), checksum)
         yield body, position
     if len(line) == MAX_LINE_BYTES:
@@ -198,8 +205,26 @@ def _advise_truncation(path: Path, position: LogPosition) -> str:
     """Return how to go on with a damaged log whose lines up to `position` are intact."""
     if path.name == COMPRESSED_EVENTS_FILE:
         return "The run's policies and replays can still be used; its results need a new run."
+    checkpoints = list_checkpoints(path.parent)
+    if not checkpoints:
+        command = f"truncate --size=0 {shlex.quote(str(path))}"
+        return f"The run has no checkpoint; to resume it from its beginning, first remove the damage: {command}"
+    usable = [i for i, file in enumerate(checkpoints) if _is_taken_before(file, position)]
+    if not usable:
+        return NO_INTACT_CHECKPOINT
     command = f"truncate --size={position.n_bytes} {shlex.quote(str(path))}"
-    return f"To resume the run from a checkpoint before it, first remove the damage: {command}"
+    newer = [str(file) for file in checkpoints[usable[-1] + 1 :]]
+    command += f" && rm {shlex.join(newer)}" if newer else ""
+    name = checkpoints[usable[-1]].name
+    return f"To resume the run from its checkpoint {name}, first remove the damage: {command}"
+
+
+def _is_taken_before(checkpoint: Path, position: LogPosition) -> bool:
+    """Return whether a checkpoint is intact, and was taken before a position in the log."""
+    try:
+        return load_snapshot(checkpoint)[1].n_bytes <= position.n_bytes
+    except DamagedRunError:
+        return False
 
 
 def verify_log(path: Path, position: LogPosition) -> None:
@@ -216,7 +241,7 @@ def verify_log(path: Path, position: LogPosition) -> None:
         last = LogPosition()
         if position.n_bytes:
             with path.open("rb") as file:
-                for _, last in _iter_verified_lines(file, path):
+                for _, last in _iter_verified_lines(file, path, advise=False):
                     if last.n_bytes >= position.n_bytes:
                         break
         if last != position:

@@ -108,9 +108,10 @@ def _find_version(run: Path, slot: str, version: str) -> Path:
     if version in ("", BEST, "latest") and steps:
         return steps[max(steps)]
     if not version.isdecimal() or int(version) not in steps:
-        known = ", ".join(f"@{step}" for step in sorted(steps))
+        named = [f"@{BEST}"] * bool(files) + ["@latest"] * bool(steps)
+        known = ", ".join([*named, *(f"@{step}" for step in sorted(steps))]) or "none"
         problem = f"Policy '{slot}' of {run} has no version '@{version}'"
-        raise UsageError(f"{problem}. It has: @best, @latest, {known}.")
+        raise UsageError(f"{problem}. It has: {known}.")
     return steps[int(version)]
 
 

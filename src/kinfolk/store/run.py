@@ -22,7 +22,13 @@ from kinfolk.core.errors import DamagedRunError, StoreError, UsageError, format_
 from kinfolk.core.events import Event, FileChunk, Snapshot, TimingEvent
 from kinfolk.store import event_log
 from kinfolk.store.backups import write_with_backups
-from kinfolk.store.checkpoints import LogPosition, load_snapshot, save_snapshot
+from kinfolk.store.checkpoints import (
+    NO_INTACT_CHECKPOINT,
+    LogPosition,
+    list_checkpoints,
+    load_snapshot,
+    save_snapshot,
+)
 from kinfolk.store.files import PARTIAL_PREFIX, as_store_error, write_atomic
 from kinfolk.store.integrity import advising, seal_line
 from kinfolk.store.settings_file import SETTINGS_FILE, read_run_settings, write_run_settings
@@ -78,7 +84,7 @@ class Run:
 
     def checkpoints(self) -> list[Path]:
         """Return the checkpoint files, oldest first."""
-        return sorted((self.folder / "checkpoints").glob("*.safetensors"))
+        return list_checkpoints(self.folder)
 
     def drop_damaged_checkpoints(self) -> list[str]:
         """Remove the newest checkpoints that are damaged, so that an older one is used.
@@ -140,7 +146,7 @@ class Run:
                 self._load_checkpoint(checkpoints[index])
                 removed = ", ".join(map(str, checkpoints[index + 1 :]))
                 return f"To resume from the intact {checkpoints[index].name}, remove {removed}."
-        return "The run has no older checkpoint that is intact: start it again without --resume."
+        return NO_INTACT_CHECKPOINT
 
     def append(self, event: Event) -> None:
         """Append an event to the log, where readers see it at once."""
@@ -292,8 +298,7 @@ def create_run(
         UsageError: The folder exists already.
         StoreError: It cannot be accessed or written.
     """
-    names = [folder] if not may_rename else chain([folder], _iter_numbered(folder))
-    for path in names:
+    for path in chain([folder], _iter_numbered(folder) if may_rename else ()):
         with as_store_error(f"{path} could not be made"):
             path.parent.mkdir(parents=True, exist_ok=True)
             try:

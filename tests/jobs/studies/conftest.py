@@ -10,7 +10,7 @@ TINY = Template((files("kinfolk.cli") / "templates/study/plan.toml.txt").read_te
 )
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def tiny():
     """The plan that `kinfolk new study` writes, as text."""
     return TINY

@@ -11,7 +11,7 @@ from kinfolk.jobs.studies.conditions import (
     list_conditions,
     parse_reference,
 )
-from kinfolk.jobs.studies.plan import hash_plan, read_plan_text
+from kinfolk.jobs.studies.plan import hash_plan, parse_plan, read_plan_text
 from kinfolk.jobs.studies.settings import Study, describe_origin, require_same_plan
 
 
@@ -24,13 +24,14 @@ def error_of(text):
 @pytest.mark.parametrize(
     ("before", "after", "message"),
     [
-        ("seeds = 8", "seeds = 4", "mine.toml: seeds must be at least 5, not 4."),
         (
             "seeds = 8",
-            "seeds = 6",
-            "mine.toml: seeds = 6 can decide nothing about 2 hypotheses: with so few, no adjusted p-value is "
-            "below 0.05. It takes 7 seeds, or fewer hypotheses.",
+            "seeds = 1",
+            "mine.toml: seeds = 1 can decide nothing about 2 hypotheses: the smallest p-value of n seeds is "
+            "2 / 2^n, and 2 times that (Holm) must be below 0.05. It takes 7 seeds, or fewer hypotheses.",
         ),
+        ("seeds = 8", 'seeds = "8"', "mine.toml: seeds must be a whole number, not '8'."),
+        ("seeds = 2", "seeds = 1", "mine.toml, quick: seeds must be at least 2, not 1."),
         (
             'job = "eval" ',
             'job = "evaluate" ',
@@ -55,7 +56,7 @@ def error_of(text):
         (
             "trend = true",
             'trend = true\nlevels = ["0.4", "0.2"]',
-            "mine.toml, hypotheses[0]: a hypothesis has levels, or trend, or contrast; this one has several.",
+            "mine.toml, hypotheses[0] (growth): a hypothesis has levels, or trend, or contrast; this one has several.",
         ),
         (
             'levels = ["0.4", "0.2"]',
@@ -65,8 +66,8 @@ def error_of(text):
         (
             "smallest = 1.0 ",
             "smallest = 0.0 ",
-            "mine.toml, hypotheses[1]: predict = 'equal' needs smallest: the difference up to which two means "
-            "count as equal.",
+            "mine.toml, hypotheses[1] (saturation): predict = 'equal' needs smallest: the difference up to which "
+            "two means count as equal.",
         ),
         (
             '"kin://random"',
@@ -81,6 +82,34 @@ def error_of(text):
             "is named 'train'.",
         ),
         (
+            '"kin://random"',
+            '"kin://randm"',
+            "mine.toml, stages.play, condition '0.1': No policy is named 'randm'. Did you mean 'random'?",
+        ),
+        (
+            '"kin://random"',
+            '"kin://random?speed=3"',
+            "mine.toml, stages.play, condition '0.1': RandomPolicy has no setting 'speed'.",
+        ),
+        (
+            'world = "probe"',
+            'world = "probe"\nagent_slot_map = { grazer = "herd" }',
+            "mine.toml, stages.play, condition '0.1': The slot map names no known slot 'herd'. Known: all.",
+        ),
+        (
+            'world = "probe"',
+            'world = "probe"\nagent_slot_map = { grazers = "all" }',
+            "mine.toml, stages.play, condition '0.1': World probe has no group 'grazers'. Did you mean "
+            "'grazer'? Known: grazer, hunter.",
+        ),
+        (
+            '"kin://random"',
+            '"stage:train/prey@150%"',
+            "mine.toml, stages.play, condition '0.1': A policy of an earlier stage is written stage:STAGE/SLOT "
+            "or stage:STAGE[CONDITION]/SLOT, followed by @first, @latest, @best or a share from @0% to @100%; "
+            "not 'stage:train/prey@150%'.",
+        ),
+        (
             "seconds = { play = 0.1 }",
             "seconds = {}",
             "mine.toml, quick.seconds: the time of play is missing. Write the processor seconds of one quick "
@@ -89,12 +118,43 @@ def error_of(text):
         (
             'question = """',
             'qeustion = """',
-            "mine.toml: StudyPlan.question is missing and has no default.",
+            "mine.toml: a plan has no key 'qeustion' here. Did you mean 'question'? Known: title, question,",
+        ),
+        (
+            "seconds = 0.2 ",
+            "secnds = 0.2 ",
+            "mine.toml, stages.play: a plan has no key 'secnds' here. Did you mean 'seconds'? Known: job,",
+        ),
+        (
+            'known = "Nothing was measured before."\n',
+            "",
+            "mine.toml: known is missing and has no default.",
+        ),
+        (
+            '"0.1" = {',
+            "0.1 = {",
+            'mine.toml, stages.play: factors.growth: write the level in quotes, "0.1" = ...; without them TOML '
+            "reads it as a table '0' with a key '1'.",
+        ),
+        (
+            'levels = ["0.4", "0.2"]',
+            "levels = [0.4, 0.2]",
+            "mine.toml, hypotheses[1] (saturation): levels are written in quotes, not as [0.4, 0.2]. The levels "
+            'of growth are: "0.1", "0.2", "0.4".',
         ),
     ],
 )
 def test_a_wrong_plan_is_refused_with_file_key_and_remedy(change, before, after, message):
     assert error_of(change(before, after)).startswith(message)
+
+
+def test_a_list_of_very_many_known_names_is_cut_and_says_what_lists_them(change):
+    message = error_of(change('world = "probe"', 'world = "savanna"'))
+    assert message == (
+        "mine.toml, stages.play, condition '0.1': Savanna has no setting 'growth'. Known: max_steps, max_rows, "
+        "observation, grid_size, manual_wall_positions, predator_obs_range, prey_obs_range, "
+        "mask_observation_with_visibility and 84 more; `kinfolk settings NAME` lists all."
+    )
 
 
 def test_a_text_that_is_no_toml_is_refused():
@@ -121,7 +181,7 @@ def test_conditions_are_all_combinations_of_levels_and_time_follows_from_runs(ti
 
 
 def test_progress_goes_by_planned_seconds_since_stages_take_different_times():
-    plan = check_plan(*read_plan_text("red_queen")[:2])
+    plan = parse_plan(*read_plan_text("red_queen"))
     seconds = add_up_seconds(plan, quick=False)
     assert len(seconds) == 401
     assert seconds[:3] == [0.0, 55.0, 110.0]
@@ -164,3 +224,43 @@ def test_the_report_says_whether_a_plan_is_the_one_that_is_shipped(tiny):
     assert describe_origin(Study(name="mine", text=tiny)) == (
         "The plan is not one of those that kinfolk ships."
     )
+
+
+@pytest.mark.train
+@pytest.mark.parametrize(
+    ("job", "settings", "message"),
+    [
+        (
+            "train",
+            'slots = { all = "kin://hunter" }',
+            "Slot 'all' is trainable, and kin://hunter is not a net that can be trained. Use kin://mlp, "
+            "kin://conv, kin://gru or kin://net, or set trainable = false.",
+        ),
+        (
+            "train",
+            'agent_slot_map = { prey = "main" }',
+            "World probe has no group 'prey'. Known: grazer, hunter.",
+        ),
+        (
+            "evolve-nets",
+            'fixed = { grazer = "kin://grazr" }',
+            "No policy is named 'grazr'. Did you mean 'grazer'?",
+        ),
+        (
+            "evolve-roles",
+            "score_step = 1_000_000",
+            "EvolveRoles.score_step must lie within a game of ",
+        ),
+    ],
+)
+def test_jobs_of_all_kinds_are_checked_as_they_check_themselves_when_they_start(
+    change, job, settings, message
+):
+    world = {"train": 'world = "probe"', "evolve-nets": 'task = "probe"'}.get(
+        job, "generations = 2"
+    )
+    stage = f'[stages.make]\njob = "{job}"\nabout = "x"\nseconds = 1.0\n'
+    table = f"[stages.make.settings]\n{world}\n{settings}\n\n[stages.play]"
+    text = change("[stages.play]", stage + table)
+    where = "mine.toml, stages.make, condition 'all': "
+    assert error_of(text).startswith(where + message)

@@ -16,6 +16,7 @@ def test_eight_plans_are_shipped():
     assert list_plans() == NAMES
 
 
+@pytest.mark.train  # the nets of stages that train are built
 @pytest.mark.parametrize("name", NAMES)
 def test_a_shipped_plan_is_valid_and_fits_its_time(name):
     plan = check_plan(name, read_plan_text(name)[1])

@@ -146,6 +146,12 @@ def test_the_report_tells_all_of_it(tiny):
             "mine.toml, stages.meet, condition 'first': 'stage:train/grazers' leaves open of which gamma the "
             "policy is. Write stage:train[CONDITION]/grazers, or conditions_of = 'train'.",
         ),
+        (
+            '[stages.meet.settings]\nworld = "probe"\n',
+            "[stages.meet.settings]\n",
+            "mine.toml, stages.meet.settings has no world. conditions_of = 'train' takes over the factors of train "
+            "with their preset and world_settings, not its settings: write world = 'probe'.",
+        ),
     ],
 )
 def test_a_policy_that_no_stage_makes_is_refused_before_anything_is_run(before, after, message):

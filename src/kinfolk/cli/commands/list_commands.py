@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -14,8 +14,10 @@ from kinfolk.core.errors import UnknownNameError, UsageError, format_suggestion
 from kinfolk.jobs import JOB_SETTINGS
 
 if TYPE_CHECKING:
-    from kinfolk.core.settings import Settings
+    from kinfolk.core.settings import SettingField, Settings
     from kinfolk.roles.catalog import RoleCatalog
+
+PLAN = "study"  # whose settings are a file, the plan, and no flags
 
 
 def worlds(json: JsonOption = False) -> None:
@@ -160,9 +162,14 @@ def _list_facts(catalog: RoleCatalog, json: bool) -> None:
     print_list("Parameters of behaviors, and their defaults", parameters.items())
 
 
+def _list_jobs() -> list[tuple[str, str]]:
+    """Return the jobs with settings, and what each of them is."""
+    return [*list_entries(JOB_SETTINGS), (PLAN, "keys of the plan of a study")]
+
+
 def complete_settings(incomplete: str) -> list[tuple[str, str]]:
     """Complete the name of a job or a world, with a description of each."""
-    jobs = filter_by_prefix(incomplete, list_entries(JOB_SETTINGS))
+    jobs = filter_by_prefix(incomplete, _list_jobs())
     return [*jobs, *complete_world(incomplete)]
 
 
@@ -171,7 +178,7 @@ def settings(
         list[str] | None,
         typer.Argument(
             metavar="WORLD|JOB [TEXT]",
-            help="A world, or a job such as eval or evolve-roles; without it, a list of both. Words "
+            help="A world, a job such as eval or evolve-roles, or study for the keys of a plan; without it, a list of both. Words "
             "behind it: only settings with these words in name or meaning.",
             autocompletion=complete_settings,
         ),
@@ -192,10 +199,8 @@ def settings(
     if not name:
         _list_settings(json)
         return
-    from kinfolk.core.settings import fields_of
-
     words, text = _split_name(name)
-    listed = fields_of(_load_settings(words))
+    listed = _iterate_settings(words)
     fields = [field for field in listed if _has_words(text, field.name, field.description)]
     _check_any_found(fields, f"setting of {words}", text)
     if json:
@@ -203,9 +208,25 @@ def settings(
         return
     print(words)
     for field in fields:
-        facts = [field.type_name, f"default {field.default_text}" if field.default_text else ""]
+        default = "" if field.required else "default "
+        facts = [field.type_name, default + field.default_text if field.default_text else ""]
         print(f"  {field.name}: {'; '.join(fact for fact in (*facts, field.bounds) if fact)}")
         print(f"      {field.description}")
+
+
+def _iterate_settings(name: str) -> Iterator[SettingField]:
+    """Yield the settings of a job or a world, or the keys of the plan of a study.
+
+    Raises:
+        UnknownNameError: There is neither a job nor a world of that name.
+    """
+    from kinfolk.core.settings import fields_of
+
+    if name == PLAN:
+        from kinfolk.jobs.studies.settings import iterate_plan_keys
+
+        return iterate_plan_keys()
+    return fields_of(_load_settings(name))
 
 
 def _split_name(words: Sequence[str]) -> tuple[str, list[str]]:
@@ -219,7 +240,7 @@ def _split_name(words: Sequence[str]) -> tuple[str, list[str]]:
         return words[0], list(words[1:])
     names = {end: "-".join(words[:end]).replace("_", "-") for end in range(len(words), 0, -1)}
     for end, name in names.items():
-        if name in JOB_SETTINGS:
+        if name in JOB_SETTINGS or name == PLAN:
             return name, list(words[end:])
     return names[len(words)], []
 
@@ -262,7 +283,7 @@ def _load_settings(name: str) -> type[Settings]:
     from kinfolk.worlds import WORLDS
 
     if name not in JOB_SETTINGS and name not in WORLDS:
-        known = format_suggestion(name, [*JOB_SETTINGS, *WORLDS])
+        known = format_suggestion(name, [*JOB_SETTINGS, PLAN, *WORLDS])
         raise UnknownNameError(f"No world or job is named '{name}'.{known}")
     is_job = name in JOB_SETTINGS
     model: type[Settings] = JOB_SETTINGS.load(name) if is_job else WORLDS.load(name).settings_type
@@ -273,7 +294,7 @@ def _list_settings(json: bool) -> None:
     """List the jobs and worlds that have settings."""
     from kinfolk.worlds import WORLDS
 
-    tables = {"jobs": list_entries(JOB_SETTINGS), "worlds": list_entries(WORLDS)}
+    tables = {"jobs": _list_jobs(), "worlds": list_entries(WORLDS)}
     if json:
         print_json({title: dict(rows) for title, rows in tables.items()})
         return

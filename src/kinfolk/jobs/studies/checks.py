@@ -8,7 +8,6 @@ from typing import Any
 
 from kinfolk.core.errors import KinfolkError, SettingsError, format_suggestion, require
 from kinfolk.core.imports import import_object
-from kinfolk.core.settings import validate_settings
 from kinfolk.jobs.studies.conditions import (
     Condition,
     PolicyReference,
@@ -16,15 +15,19 @@ from kinfolk.jobs.studies.conditions import (
     find_source_condition,
     iterate_texts,
     list_conditions,
-    replace_texts,
 )
 from kinfolk.jobs.studies.effects import weigh_conditions
-from kinfolk.jobs.studies.plan import StudyMetric, StudyPlan, parse_plan
+from kinfolk.jobs.studies.job_starts import check_job_start, fill_references
+from kinfolk.jobs.studies.plan import (
+    StudyMetric,
+    StudyPlan,
+    StudyStage,
+    name_hypothesis,
+    parse_plan,
+)
 from kinfolk.jobs.studies.verdicts import count_needed_seeds
 from kinfolk.jobs.sweeps.points import check_job_metric
-from kinfolk.jobs.sweeps.settings import SWEPT_JOBS
 
-_STAND_IN = "kin://random"  # for policies that earlier stages make, while settings are checked
 _ON_THIS_MACHINE = re.compile(r"(?:file|run):")  # policies that nobody else has
 _OF_SLOT = "return."  # columns of an evaluation with the return of one slot
 
@@ -47,7 +50,7 @@ def check_plan(name: str, text: str) -> StudyPlan:
         _run_check(f"{file}, metrics.{metric}", lambda entry=entry: _check_metric(plan, entry))
     names = [hypothesis.name for hypothesis in plan.hypotheses]
     for number, hypothesis in enumerate(plan.hypotheses):
-        key = f"{file}, hypotheses[{number}] ({hypothesis.name})"
+        key = f"{file}, {name_hypothesis(number, hypothesis)}"
         require(names.count(hypothesis.name) == 1, f"{key}: the name is given twice.")
         require(
             hypothesis.metric in plan.metrics,
@@ -56,14 +59,30 @@ def check_plan(name: str, text: str) -> StudyPlan:
         )
         conditions = list_conditions(plan, plan.metrics[hypothesis.metric].stage)
         _run_check(key, lambda h=hypothesis, c=conditions: weigh_conditions(h, c))
-    needed = count_needed_seeds(len(names))
-    require(
-        plan.seeds >= needed,
-        f"{file}: seeds = {plan.seeds} can decide nothing about {len(names)} hypotheses: with so few, no "
-        f"adjusted p-value is below 0.05. It takes {needed} seeds, or fewer hypotheses.",
-    )
+    _check_seeds(file, plan.seeds, len(names))
     _check_quick(file, plan)
     return plan
+
+
+def _check_seeds(file: str, seeds: int, n_hypotheses: int) -> None:
+    """Check that the seeds can decide about all hypotheses.
+
+    Args:
+        file: Name of the file, for messages.
+        seeds: Number of seeds.
+        n_hypotheses: Number of hypotheses.
+
+    Raises:
+        SettingsError: They are too few.
+    """
+    needed = count_needed_seeds(n_hypotheses)
+    noun = "hypothesis" if n_hypotheses == 1 else "hypotheses"
+    require(
+        seeds >= needed,
+        f"{file}: seeds = {seeds} can decide nothing about {n_hypotheses} {noun}: the smallest p-value of n "
+        f"seeds is 2 / 2^n, and {n_hypotheses} times that (Holm) must be below 0.05. It takes {needed} seeds"
+        f"{', or fewer hypotheses' if n_hypotheses > 1 else ''}.",
+    )
 
 
 def _run_check(key: str, check: Any) -> None:
@@ -116,6 +135,8 @@ def _check_stage(file: str, plan: StudyPlan, name: str, quick: bool) -> None:
         source is None or source in earlier,
         f"{key}: conditions_of = '{source}' is no earlier stage.{format_suggestion(str(source), earlier)}",
     )
+    if source is not None:
+        _check_world(key, stage, source, plan.stages[source])
     require("seed" not in stage.settings, f"{key}.settings: leave out seed; the study has seeds.")
     for condition in list_conditions(plan, name, quick):
         where = f"{key}, condition '{condition.name}'"
@@ -124,6 +145,26 @@ def _check_stage(file: str, plan: StudyPlan, name: str, quick: bool) -> None:
         _run_check(where, lambda c=condition: _check_condition(plan, name, c, earlier))
     for log in stage.logs:
         _run_check(f"{key}.logs", lambda log=log: import_object(log))
+
+
+def _check_world(key: str, stage: StudyStage, source: str, earlier: StudyStage) -> None:
+    """Check that a stage with the conditions of another one names its world too.
+
+    Args:
+        key: File and key of the stage, for messages.
+        stage: The stage.
+        source: Name of the stage whose conditions it has.
+        earlier: That stage.
+
+    Raises:
+        SettingsError: It does not, and would play the default world.
+    """
+    world = earlier.settings.get("world", "")
+    require(
+        not world or "world" in stage.settings,
+        f"{key}.settings has no world. conditions_of = '{source}' takes over the factors of {source} with their "
+        f"preset and world_settings, not its settings: write world = '{world}'.",
+    )
 
 
 def _check_condition(plan: StudyPlan, name: str, condition: Condition, earlier: list[str]) -> None:
@@ -144,15 +185,9 @@ def _check_condition(plan: StudyPlan, name: str, condition: Condition, earlier: 
             f"'{text}' lies on this machine only. Name a policy that others have too (kin://..., "
             "class:...), or let an earlier stage make it (stage:...).",
         )
-    references = find_references(condition.settings)
-    for text, reference in references.items():
+    for text, reference in find_references(condition.settings).items():
         _check_reference(plan, text, reference, condition, earlier)
-    settings = replace_texts(condition.settings, dict.fromkeys(references, _STAND_IN))
-    checked: Any = validate_settings(
-        import_object(SWEPT_JOBS[plan.stages[name].job].settings), settings
-    )
-    if hasattr(checked, "world_ref"):
-        checked.world_ref.build()
+    check_job_start(plan.stages[name].job, condition.settings)
 
 
 def _check_reference(
@@ -209,9 +244,7 @@ def _check_metric(plan: StudyPlan, metric: StudyMetric) -> None:
     stage = plan.stages[metric.stage]
     if stage.logs:
         return
-    settings = list_conditions(plan, metric.stage)[0].settings
-    references = find_references(settings)
-    settings = replace_texts(settings, dict.fromkeys(references, _STAND_IN))
+    settings = fill_references(stage.job, list_conditions(plan, metric.stage)[0].settings)
     for column in filter(None, (metric.column, metric.minus, metric.divided_by)):
         slots = settings.get("slots", {})
         if stage.job == "eval" and column.startswith(_OF_SLOT):

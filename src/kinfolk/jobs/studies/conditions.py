@@ -19,7 +19,7 @@ _REFERENCE = re.compile(
     r"stage:(?P<stage>\w+)(?:\[(?P<condition>[^\]]+)\])?/(?P<slot>\w+)(?:@(?P<version>[\w%]+))?$"
 )
 _START_SECONDS = 10.0  # until the first run begins: imports, and kernels that are compiled already
-_SHARE = re.compile(r"\d{1,3}%")
+_SHARE = re.compile(r"(?:\d{1,2}|100)%")
 
 
 class Condition(NamedTuple):
@@ -136,7 +136,7 @@ def parse_reference(text: str) -> PolicyReference | None:
     if match is None or not (version in (FIRST, LATEST, BEST) or _SHARE.fullmatch(version)):
         raise SettingsError(
             f"A policy of an earlier stage is written stage:STAGE/SLOT or stage:STAGE[CONDITION]/SLOT, "
-            f"followed by @{FIRST}, @{LATEST}, @{BEST} or a share such as @50%; not '{text}'."
+            f"followed by @{FIRST}, @{LATEST}, @{BEST} or a share from @0% to @100%; not '{text}'."
         )
     return PolicyReference(match["stage"], match["condition"], match["slot"], version)
 

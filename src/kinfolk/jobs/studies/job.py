@@ -23,6 +23,7 @@ from kinfolk.jobs.studies.results import (
     summarize_study,
 )
 from kinfolk.jobs.studies.settings import Study
+from kinfolk.store.arrays import BEST, POLICY_FOLDER
 
 # Evaluations of policies that earlier stages made are short, and a snapshot holds all these policies.
 _RUNS_PER_SNAPSHOT = 10
@@ -58,7 +59,7 @@ def study(
         products = {name: array.tobytes() for name, array in resume.arrays.items()}
     for stage in plan.stages:
         pending = [run for run in runs[len(results) :] if run.stage == stage]
-        points = build_points(plan, settings.quick, pending, products)
+        points = build_points(settings, plan, pending, products)
         is_short = plan.stages[stage].job == "eval" and bool(products)
         every = _RUNS_PER_SNAPSHOT if is_short else 1
         for run, result in zip(pending, engine.map(run_study_point, points), strict=True):
@@ -87,19 +88,19 @@ def list_runs(plan: StudyPlan, quick: bool) -> list[StudyRun]:
 
 
 def build_points(
-    plan: StudyPlan, quick: bool, runs: Sequence[StudyRun], products: Mapping[str, bytes]
+    settings: Study, plan: StudyPlan, runs: Sequence[StudyRun], products: Mapping[str, bytes]
 ) -> Iterator[StudyPoint]:
     """Yield what workers need for runs of one stage, whose earlier stages are done.
 
     Args:
-        plan: The plan.
-        quick: Whether the quick variant is run.
+        settings: Settings of the study.
+        plan: Its plan.
         runs: The runs.
         products: Policies that earlier stages made.
     """
     for run in runs:
         stage = plan.stages[run.stage]
-        conditions = {c.name: c for c in list_conditions(plan, run.stage, quick)}
+        conditions = {c.name: c for c in list_conditions(plan, run.stage, settings.quick)}
         condition = conditions[run.condition]
         policies = {}
         for text, reference in find_references(condition.settings).items():
@@ -108,9 +109,10 @@ def build_points(
                 _name_product(reference.stage, source, run.seed, reference.product)
             ]
         metrics = {n: m.model_dump() for n, m in plan.metrics.items() if m.stage == run.stage}
+        location = f"{settings.name}.toml, stages.{run.stage}, condition '{run.condition}', seed {run.seed}"
         yield StudyPoint(
             stage.job, condition.settings, run.seed + stage.seed_offset, metrics, stage.logs,
-            policies, tuple(_list_products(plan, run.stage, run.condition)),
+            policies, tuple(_list_products(plan, run.stage, run.condition)), location,
         )  # fmt: skip
 
 
@@ -152,6 +154,16 @@ def _store_products(
         products: Policies of all runs, which is extended.
     """
     for product, data in result.products.items():
-        products[_name_product(*run, product)] = data
-        name = f"{run.stage}-{run.condition}-{run.seed}-{product}".translate(_FILE_NAME)
-        yield FileChunk(path=f"policies/{name}/best.safetensors", data=data)
+        name = _name_product(*run, product)
+        products[name] = data
+        yield FileChunk(path=name_policy_file(name), data=data)
+
+
+def name_policy_file(product: str) -> str:
+    r"""Return the path of a policy in the run folder, by its name among those of all runs.
+
+    >>> name_policy_file("train\tlow\t0\tprey@50%")
+    'policies/train-low-0-prey-50-/best.safetensors'
+    """
+    name = product.replace(_KEY, "-").translate(_FILE_NAME)
+    return f"{POLICY_FOLDER}/{name}/{BEST}.safetensors"

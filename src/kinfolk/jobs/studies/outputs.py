@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
+from kinfolk.core.errors import KinfolkError
 from kinfolk.core.events import FileChunk
+from kinfolk.core.temporary_folder import remove_tree
 from kinfolk.evaluation.export import to_csv
 from kinfolk.evaluation.figures.estimates import draw_estimates, draw_named_estimates
 from kinfolk.evaluation.figures.style import encode_figure
-from kinfolk.jobs.capsules import pack_capsule
 from kinfolk.jobs.studies.plan import StudyPlan
 from kinfolk.jobs.studies.rendering import render_html, render_markdown
-from kinfolk.jobs.studies.report import CAPSULE_FILE, build_report
-from kinfolk.jobs.studies.results import ConditionEstimate, StudyDone
+from kinfolk.jobs.studies.report import build_report
+from kinfolk.jobs.studies.results import ConditionEstimate, StudyDone, StudyPointDone
 from kinfolk.jobs.studies.settings import Study
-from kinfolk.store.run import Run
+from kinfolk.store.run import open_run
+from kinfolk.store.settings_file import SETTINGS_FILE
 
 TABLE_FILE, MARKDOWN_FILE, HTML_FILE = "table.csv", "report.md", "report.html"
 _MIN_POINTS = 3  # numeric levels from which a metric is drawn over an axis
@@ -43,11 +47,20 @@ def write_outputs(settings: Study, plan: StudyPlan, done: StudyDone) -> Iterator
     yield FileChunk(path=HTML_FILE, data=render_html(plan.title, sections, pictures).encode())
 
 
-def pack_study(run: Run) -> None:
-    """Write the capsule of a finished study beside its report, unless it is there."""
-    path = run.folder / CAPSULE_FILE
-    if not path.exists():
-        pack_capsule(run, path)
+@contextmanager
+def removing_unbegun(folder: Path) -> Iterator[None]:
+    """Remove the folder of a new study that fails before any of its runs has ended.
+
+    Nothing was computed, its plan is to be mended, and the folder would only block its name.
+    """
+    try:
+        yield
+    except KinfolkError:
+        if (folder / SETTINGS_FILE).exists():
+            events = open_run(folder).events()
+            if not any(event["kind"] == StudyPointDone.kind for event in events):
+                remove_tree(folder)
+        raise
 
 
 def name_figure(metric: str) -> str:

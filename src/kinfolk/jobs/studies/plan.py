@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+import json
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, Literal
 
@@ -15,7 +16,6 @@ from kinfolk.jobs.sweeps.settings import SWEPT_JOBS
 from kinfolk.store.files import list_folder, parse_settings, read_text
 
 PLAN_FOLDER = Path(__file__).with_name("plans")
-MIN_SEEDS = 5  # of a full plan
 _SUFFIX = ".toml"
 Prediction = Literal["higher", "lower", "equal"]
 
@@ -30,18 +30,38 @@ class StudyStage(Settings):
 
     job: str = Field(description=f"Job that is run: {', '.join(SWEPT_JOBS)}.")
     about: str = Field(description="What is done in this stage, in a sentence.")
-    seconds: float = Field(description="Processor seconds of one run, as measured.", gt=0)
-    settings: dict[str, Any] = setting({}, "Settings of the job that all conditions share.")
+    seconds: float = Field(
+        description="Processor seconds of one run, as measured.", gt=0, strict=True
+    )
+    settings: dict[str, Any] = setting(
+        {}, "Settings of the job that all conditions share; `kinfolk settings JOB` lists them."
+    )
     factors: dict[str, dict[str, dict[str, Any]]] = setting(
-        {}, "Settings of every level of every factor that is varied."
+        {}, "Settings that each level of each factor adds: factors.FACTOR.LEVEL."
     )
     conditions_of: str | None = setting(
-        None, "Earlier stage whose factors, and rules of the world, this stage has too."
+        None, "Earlier stage whose factors this one has too, with their preset and world_settings."
     )
-    seed_offset: int = setting(0, "Added to the seed of the study, for unseen episodes.", ge=0)
+    seed_offset: int = setting(
+        0, "Added to the seed of the study, for episodes not trained on.", ge=0, strict=True
+    )
     logs: tuple[str, ...] = setting(
-        (), "Classes that log episodes of an evaluation and compute further metrics."
+        (), "Of eval: import paths, MODULE:CLASS, of classes that follow episodes and add columns."
     )
+
+    @field_validator("factors", mode="before")
+    @classmethod
+    def _check_quotes(cls, factors: Any) -> Any:
+        """Check that levels with a dot are in quotes: TOML reads 0.04 as the key 04 in a table 0."""
+        for factor, levels in factors.items() if isinstance(factors, Mapping) else ():
+            for level, parts in levels.items() if isinstance(levels, Mapping) else ():
+                inner = [part for part in parts if part.isdecimal()] if level.isdecimal() else []
+                require(
+                    not isinstance(parts, Mapping) or not inner,
+                    f'factors.{factor}: write the level in quotes, "{level}.{(inner or [""])[0]}" = ...; '
+                    f"without them TOML reads it as a table '{level}' with a key '{(inner or [''])[0]}'.",
+                )
+        return factors
 
     @field_validator("job")
     @classmethod
@@ -71,11 +91,15 @@ class StudyMetric(Settings):
     """A number that every run of a stage has: the mean of a column, or a difference or ratio of two."""
 
     stage: str = Field(description="Stage whose runs have it.")
-    column: str = Field(description="Column of its results; see `kinfolk metrics`.")
+    column: str = Field(description="Column of its results; `kinfolk metrics WORLD` lists them.")
     minus: str | None = setting(None, "Column that is subtracted.")
-    divided_by: str | None = setting(None, "Column by which the difference is divided.")
+    divided_by: str | None = setting(
+        None, "Column by which the column, or the difference, is divided."
+    )
     missing: float | None = setting(
-        None, "Value of a run that lacks the column; none: it has no value."
+        None,
+        "Value of a run without the columns, or with the divisor 0; none: it has none.",
+        strict=True,
     )
     about: str = Field(description="What the number means, in words.")
 
@@ -83,8 +107,11 @@ class StudyMetric(Settings):
 class ContrastTerm(Settings):
     """A part of a contrast: the mean over some conditions, with a weight."""
 
-    weight: float = Field(description="Weight of the mean over these conditions.")
-    when: dict[str, str] = Field(description="Levels by factor; factors left out are averaged.")
+    weight: float = Field(
+        description="Number by which the mean over these conditions is multiplied, such as -0.5.",
+        strict=True,
+    )
+    when: dict[str, str] = Field(description="Level of each factor; those left out are averaged.")
 
 
 class StudyHypothesis(Settings):
@@ -103,12 +130,21 @@ class StudyHypothesis(Settings):
         None, "What the effect is, in words, where the comparison does not say it well."
     )
     factor: str | None = setting(None, "Factor of which two levels, or the trend, are compared.")
-    levels: tuple[str, ...] = setting((), "Two levels: the first minus the second.")
-    trend: bool = setting(False, "Compare the fitted line at the highest and the lowest level.")
-    contrast: tuple[ContrastTerm, ...] = setting((), "Weighted means of conditions, added up.")
-    when: dict[str, str] = setting({}, "Levels of other factors; those left out are averaged.")
-    against: float = setting(0.0, "Number with which the result is compared.")
-    smallest: float = setting(0.0, "Smallest difference that matters, in the metric's unit.", ge=0)
+    levels: tuple[str, ...] = setting((), "Two levels of the factor: the first minus the second.")
+    trend: bool = setting(
+        False, "Compare a line through all levels, which are numbers, at its two ends.", strict=True
+    )
+    contrast: tuple[ContrastTerm, ...] = setting(
+        (), "Weighted means of conditions, added up: a list of tables with weight and when."
+    )
+    when: dict[str, str] = setting({}, "Level of other factors; those left out are averaged.")
+    against: float = setting(0.0, "Number that is subtracted from the effect.", strict=True)
+    smallest: float = setting(
+        0.0,
+        "Smallest effect that matters, in the metric's unit; needed by equal.",
+        ge=0,
+        strict=True,
+    )
 
     @model_validator(mode="after")
     def _check_comparison(self) -> StudyHypothesis:
@@ -139,7 +175,7 @@ class StudyHypothesis(Settings):
 class QuickVariant(Settings):
     """How the plan is cut so that it runs in about a minute; it decides nothing."""
 
-    seeds: int = setting(2, "Number of seeds.", ge=1)
+    seeds: int = setting(2, "Number of seeds, 0 to this minus 1.", ge=2, strict=True)
     settings: dict[str, dict[str, Any]] = setting({}, "Settings by stage that differ.")
     seconds: dict[str, float] = Field(description="Processor seconds of one run, by stage.")
 
@@ -152,19 +188,15 @@ class StudyPlan(Settings):
     known: str = Field(description="What was known or published before.")
     method: str = Field(description="What is done, in words.")
     stopping_rule: str = Field(description="When the study ends, whatever the results.")
-    seeds: int = Field(description=f"Number of seeds, at least {MIN_SEEDS}.")
+    seeds: int = Field(
+        description="Number of seeds, 0 to this minus 1: 6 for one hypothesis, 7 for 2 or 3, 8 for 4 to 6.",
+        strict=True,
+    )
     limits: tuple[str, ...] = Field(description="What the study cannot show.", min_length=1)
     stages: dict[str, StudyStage] = Field(description="Stages by name, in order.", min_length=1)
     metrics: dict[str, StudyMetric] = Field(description="Metrics by name.", min_length=1)
     hypotheses: tuple[StudyHypothesis, ...] = Field(description="The claims.", min_length=1)
     quick: QuickVariant = Field(description="The variant of a minute.")
-
-    @field_validator("seeds")
-    @classmethod
-    def _check_seeds(cls, seeds: int) -> int:
-        """Check that a full plan has enough seeds for intervals over seeds."""
-        require(seeds >= MIN_SEEDS, f"seeds must be at least {MIN_SEEDS}, not {seeds}.")
-        return seeds
 
 
 def list_plans() -> list[str]:
@@ -214,14 +246,53 @@ def parse_plan(name: str, text: str) -> StudyPlan:
         }
     listed = table.get("hypotheses", [])
     require(isinstance(listed, list), f"{file}: hypotheses must be a list, [[hypotheses]].")
+    keys = [name_hypothesis(number, fields) for number, fields in enumerate(listed)]
+    for key, fields in zip(keys, listed, strict=True):
+        _require_quoted_levels(f"{file}, {key}", fields, parts["stages"].values())
     parts["hypotheses"] = [
-        _validate(StudyHypothesis, fields, file, f"hypotheses[{number}]")
-        for number, fields in enumerate(listed)
+        _validate(StudyHypothesis, fields, file, key)
+        for key, fields in zip(keys, listed, strict=True)
     ]
     if "quick" in table:
         parts["quick"] = _validate(QuickVariant, table["quick"], file, "quick")
     plan: StudyPlan = _validate(StudyPlan, parts, file, "")
     return plan
+
+
+def name_hypothesis(number: int, fields: Any) -> str:
+    """Return the key of a hypothesis for messages, with its name if it has one.
+
+    Args:
+        number: Its number, from 0.
+        fields: What the plan has there, or the hypothesis.
+
+    >>> name_hypothesis(0, {"name": "growth"})
+    'hypotheses[0] (growth)'
+    """
+    plain = fields if isinstance(fields, Mapping) else getattr(fields, "__dict__", {})
+    name = plain.get("name")
+    return f"hypotheses[{number}]" + (f" ({name})" if isinstance(name, str) else "")
+
+
+def _require_quoted_levels(where: str, fields: Any, stages: Iterable[StudyStage]) -> None:
+    """Check that a hypothesis names levels by texts, as they are among the factors of a stage.
+
+    Args:
+        where: File and key, for messages.
+        fields: What the plan has there.
+        stages: All stages.
+
+    Raises:
+        SettingsError: It names them by numbers.
+    """
+    given = fields.get("levels") if isinstance(fields, Mapping) else None
+    if isinstance(given, list) and not all(isinstance(level, str) for level in given):
+        factor = str(fields.get("factor"))
+        known = dict.fromkeys(level for stage in stages for level in stage.factors.get(factor, ()))
+        raise SettingsError(
+            f"{where}: levels are written in quotes, not as {given}. The levels of {factor} are: "
+            f"{', '.join(json.dumps(level) for level in known) or 'none'}."
+        )
 
 
 def _require_table(file: str, key: str, table: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -258,10 +329,16 @@ def _validate(model: type[Any], fields: Any, file: str, key: str) -> Any:
     """
     where = f"{file}, {key}" if key else file
     require(isinstance(fields, Mapping), f"{where}: it must be a table, not {fields!r}.")
+    for name in fields:
+        hint = format_suggestion(
+            name, model.model_fields, "`kinfolk settings study` lists all keys"
+        )
+        require(name in model.model_fields, f"{where}: a plan has no key '{name}' here.{hint}")
     try:
         return validate_settings(model, fields)
     except SettingsError as error:
-        raise SettingsError(f"{where}: {error}") from None
+        message = str(error).removeprefix(f"{model.__name__}.")
+        raise SettingsError(f"{where}: {message}") from None
 
 
 def hash_plan(text: str) -> str:

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from kinfolk.core.errors import UsageError
+from kinfolk.core.errors import KinfolkError, UsageError
 from kinfolk.core.imports import import_object
 from kinfolk.core.settings import validate_settings
 from kinfolk.evaluation.trajectory import replay_episode
@@ -31,6 +31,7 @@ class StudyPoint(NamedTuple):
     logs: tuple[str, ...]  # import paths of logs
     policies: dict[str, bytes]  # files of policies that earlier stages made, by text
     products: tuple[str, ...]  # SLOT@VERSION of the policies that later stages play
+    location: str = ""  # file, stage, condition and seed, for error messages
 
 
 class StudyPointResult(NamedTuple):
@@ -42,6 +43,19 @@ class StudyPointResult(NamedTuple):
 
 
 def run_study_point(point: StudyPoint) -> StudyPointResult:
+    """Run the job of one point in this process, and return its metrics and policies.
+
+    Raises:
+        KinfolkError: The job failed; the message says in which stage, condition and seed.
+    """
+    try:
+        return _run_job(point)
+    except KinfolkError as error:
+        kind = UsageError if isinstance(error, UsageError) else KinfolkError
+        raise kind(f"{point.location}: {error}") from error
+
+
+def _run_job(point: StudyPoint) -> StudyPointResult:
     """Run the job of one point in this process, and return its metrics and policies."""
     start = time.process_time()
     with temporary_directory() as folder:

@@ -22,10 +22,12 @@ figcaption { font-size: 0.9rem; color: #444; }
 .notice { border-left: 4px solid #D55E00; padding: 0.3rem 0.8rem; background: #fff4ec; }
 """.strip()
 _CODE, _STRONG = re.compile(r"`([^`]+)`"), re.compile(r"\*\*([^*]+)\*\*")
+_EMPHASIS = re.compile(r"(?<![\\\w*])\*(?=\S)([^*<>]*[^*<>\s\\])\*(?![\w*])")
+_CODE_ELEMENT = re.compile(r"(<code>.*?</code>)")
 
 
 class TextPart(NamedTuple):
-    """A paragraph; `code` and **strong** words are marked as in Markdown."""
+    """A paragraph; `code`, **strong** and *emphasised* words are marked as in Markdown."""
 
     text: str
     is_notice: bool = False  # whether it is set off, as what a reader must not miss
@@ -139,10 +141,14 @@ def _make_row(tag: str, cells: Sequence[str]) -> str:
 
 
 def _mark_up(text: str) -> str:
-    """Return a text as HTML, with `code` and **strong** words.
+    r"""Return a text as HTML, with `code`, **strong** and *emphasised* words.
 
-    >>> _mark_up("**no** `a < b`")
-    '<strong>no</strong> <code>a &lt; b</code>'
+    >>> _mark_up(r"**no** *yes*: `a < b*c*d`, 3\*, 4\* and 5 * 6")
+    '<strong>no</strong> <em>yes</em>: <code>a &lt; b*c*d</code>, 3*, 4* and 5 * 6'
     """
-    escaped = _CODE.sub(r"<code>\1</code>", html.escape(text, quote=False))
-    return _STRONG.sub(r"<strong>\1</strong>", escaped).replace("\\*", "*")
+    coded = _CODE.sub(r"<code>\1</code>", html.escape(text, quote=False))
+    parts = _CODE_ELEMENT.split(coded)
+    for i in range(0, len(parts), 2):  # those between are code
+        strong = _STRONG.sub(r"<strong>\1</strong>", parts[i])
+        parts[i] = _EMPHASIS.sub(r"<em>\1</em>", strong).replace("\\*", "*")
+    return "".join(parts)

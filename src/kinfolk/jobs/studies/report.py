@@ -14,6 +14,7 @@ from kinfolk.evaluation.formatting import (
     format_number,
     format_sample_size,
 )
+from kinfolk.evaluation.weakness import MIN_VALUES
 from kinfolk.jobs.capsules import describe_machine
 from kinfolk.jobs.studies.conditions import (
     Condition,
@@ -37,6 +38,8 @@ from kinfolk.jobs.studies.settings import Study, describe_origin
 from kinfolk.jobs.studies.verdicts import NOT_DECIDED, REFUTED, SUPPORTED
 
 CAPSULE_FILE = "capsule.zip"  # beside the report
+# What introduces the settings of the levels, in a report that ends with the plan.
+LEVELS_TEXT = "What each level adds to the settings of its stage, which the plan below has."
 _QUICK = (
     "**This is a quick run.** It shows that the plan works, with fewer seeds and shorter runs. Its "
     "numbers decide nothing, and no verdict follows from them."
@@ -176,8 +179,11 @@ def _list_settings(plan: StudyPlan) -> list[ReportPart]:
         for factor, levels in plan.stages[stage].factors.items()
         for level, settings in levels.items()
     ]
-    intro = TextPart("What each level adds to the settings of its stage, which the plan below has.")
-    return [intro, TablePart(["stage", "factor", "level", "settings"], rows)] if rows else []
+    return (
+        [TextPart(LEVELS_TEXT), TablePart(["stage", "factor", "level", "settings"], rows)]
+        if rows
+        else []
+    )
 
 
 def _describe_columns(metric: Any) -> str:
@@ -241,7 +247,21 @@ def _describe_intervals(done: StudyDone) -> list[ReportPart]:
         f"Means over {len(done.seeds)} seeds with 95 % intervals; `n` is given where fewer seeds had a value. "
         "`table.csv` has the value of every run."
     )
-    return [TextPart(text)]
+    parts: list[ReportPart] = [TextPart(text)]
+    if not done.notes and any(map(_is_marked, done.estimates)):  # else the limits say it
+        parts.append(
+            TextPart(
+                f"\\* An interval of skewed values, or of fewer than {MIN_VALUES}: it may cover the true mean in less "
+                "than 90 % of cases."
+            )
+        )
+    return parts
+
+
+def _is_marked(row: ConditionEstimate) -> bool:
+    """Return whether an interval is marked: of skewed values, or of few ones, which may all be equal."""
+    n = sum(value is not None for value in row.values)
+    return has_weak_interval(row) or 1 < n < MIN_VALUES
 
 
 def _list_results(
@@ -280,7 +300,7 @@ def tabulate_estimates(rows: Sequence[ConditionEstimate], n_seeds: int) -> Table
     def fill(row: ConditionEstimate) -> str:
         """Return a mean with its interval, marked if weak, and the number of values if some are missing."""
         n = sum(value is not None for value in row.values)
-        text = format_estimate_with(row.estimate, show) + "\\*" * has_weak_interval(row)
+        text = format_estimate_with(row.estimate, show) + "\\*" * _is_marked(row)
         return f"{text}, n = {n}" if n < n_seeds else text
 
     if len(factors) < 2:

@@ -1,9 +1,10 @@
-"""Settings of a study: the registered text of its plan, and how a plan is registered."""
+"""Settings of a study: the keys of its plan, the registered text, and how a plan is registered."""
 
 from __future__ import annotations
 
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -11,9 +12,27 @@ from typing import Any
 from pydantic import Field, model_validator
 
 from kinfolk.core.errors import UsageError, require
-from kinfolk.core.settings import Settings, setting
+from kinfolk.core.settings import SettingField, Settings, fields_of, setting
 from kinfolk.jobs.studies.conditions import count_runs
-from kinfolk.jobs.studies.plan import StudyPlan, hash_plan, list_plans, parse_plan, read_plan_text
+from kinfolk.jobs.studies.plan import (
+    ContrastTerm,
+    StudyHypothesis,
+    StudyMetric,
+    StudyPlan,
+    StudyStage,
+    hash_plan,
+    list_plans,
+    parse_plan,
+    read_plan_text,
+)
+
+# What a table or list of a plan holds, and the path of its entries.
+_ENTRIES: dict[str, tuple[type[Settings], tuple[str, ...]]] = {
+    "stages": (StudyStage, ("stages", "NAME")),
+    "metrics": (StudyMetric, ("metrics", "NAME")),
+    "hypotheses": (StudyHypothesis, ("hypotheses",)),
+    "hypotheses.contrast": (ContrastTerm, ("hypotheses", "contrast")),
+}
 
 
 class Study(Settings):
@@ -126,3 +145,17 @@ def describe_origin(study: Study) -> str:
     if hash_plan(read_plan_text(study.name)[1]) == study.sha256:
         return f"The plan is `{study.name}` as this version of kinfolk ships it."
     return f"The plan was changed: it is not `{study.name}` as this version of kinfolk ships it."
+
+
+def iterate_plan_keys() -> Iterator[SettingField]:
+    """Yield every key of a plan; a table or list of tables is followed by the keys of its entries."""
+    return _iterate_keys(StudyPlan, ())
+
+
+def _iterate_keys(model: type[Settings], path: tuple[str, ...]) -> Iterator[SettingField]:
+    """Yield the keys of a part of a plan that lies at `path`."""
+    for field in fields_of(model):
+        key = replace(field, path=(*path, *field.path))
+        yield key
+        if key.name in _ENTRIES:
+            yield from _iterate_keys(*_ENTRIES[key.name])

@@ -105,7 +105,8 @@ def _find_setting(sweep: Sweep, model: type[Settings], name: str) -> tuple[str, 
     rules = [field.name for field in fields_of(WORLDS.load(str(world)).settings_type)]
     if name in rules:
         return ("world_settings", *path)
-    hint = format_suggestion(name, [*rules, *job_fields])
+    listing = f"`kinfolk settings {world}` and `kinfolk settings {sweep.job}` list them"
+    hint = format_suggestion(name, [*rules, *job_fields], listing)
     raise UnknownNameError(f"Neither {sweep.job} nor world {world} has a setting '{name}'.{hint}")
 
 
