@@ -1,7 +1,7 @@
 """Put the report of a finished study into the documents: python docs/results/studies/add.py RUN, in the root folder.
 
 The page is the report of the run as the present version writes it, from the results that the run stored, without the plan at
-its end, which the package holds. Its figures lie beside it; its capsule, of up to 20 MB, stays with the run. What `after.toml`
+its end, which the package holds. Its figures and the value of every run lie beside it; its capsule, of up to 20 MB, stays with the run. What `after.toml`
 says of the study was written after its results were seen, and is put below the summary under a heading that says so.
 """
 
@@ -10,7 +10,7 @@ import sys
 import tomllib
 from pathlib import Path
 
-from kinfolk.jobs.studies.outputs import MARKDOWN_FILE
+from kinfolk.jobs.studies.outputs import MARKDOWN_FILE, TABLE_FILE
 from kinfolk.jobs.studies.packing import render_study
 from kinfolk.jobs.studies.report import LEVELS_TEXT
 from kinfolk.store.run import open_run
@@ -44,6 +44,8 @@ def add_report(folder: Path) -> Path:
             copy = f"{name}-{file.removeprefix('figure-')}"
             (FOLDER / copy).write_bytes(data)
             body = body.replace(f"({file})", f"({copy})")
+    (FOLDER / f"{name}.csv").write_bytes(files[TABLE_FILE])
+    body = body.replace("`table.csv` has", f"[{name}.csv]({name}.csv) has")
     body = body.replace(
         "`capsule.zip` beside this report holds",
         "`capsule.zip`, which the run writes beside its report and which is not stored here, holds",
@@ -52,6 +54,11 @@ def add_report(folder: Path) -> Path:
         LEVELS_TEXT,
         "What each level adds to the settings of its stage, which the plan has: "
         f"`kinfolk study {name} --show` prints it.",
+    )
+    body = re.sub(
+        r"(Its SHA-256 is `\w+`)\.",
+        rf"\1, as of `kinfolk study {name} --show | sha256sum`.",
+        body,
     )
     body = re.sub(
         r"\* (kinfolk .*)\. Commit (\w+)\.",
