@@ -8,9 +8,8 @@ measured, since a mixture may be harder to exploit whatever trained it. Fresh be
 exploitable each is, and cross-play with scripts, with chance and with the nets of another seed gives the worst case on
 each side.
 
-The full plan takes at most about an hour of two cores. A training of 4 M rows with the games of its members took 2 processor
-minutes on a shared machine; best responses and cross-play are the more expensive, the longer episodes last. `--quick`
-took half a processor minute. It may be killed at any time: the same command goes on where it stopped, and does not
+The full plan took 19 processor minutes on a shared machine (docs/results/league.md), with best responses of 4 M rows 35 more;
+they and cross-play are the more expensive, the longer episodes last. `--quick` took half a processor minute. It may be killed at any time: the same command goes on where it stopped, and does not
 repeat what is finished.
 """
 
