@@ -123,12 +123,25 @@ class RolloutRecorder:
         return layout
 
     def reset_agents(self, batch: AgentBatch, memory: Memory, keys: Ints) -> None:
-        """Initialise the memory of agents that begin to live."""
+        """Initialise the memory of agents that begin to live.
+
+        Args:
+            batch: The agents.
+            memory: Memory of actor, teacher and student, which is written to.
+            keys: `[n]`, random key of each agent.
+        """
         for role, policy in self._policies.items():
             policy.reset_agents(batch, select_memory(memory, role), keys)
 
     def act_async(self, observations: Bytes, batch: AgentBatch, memory: Memory, keys: Ints) -> None:
-        """Record the observations, and let actor, teacher and student choose actions."""
+        """Record the observations, and let actor, teacher and student choose actions.
+
+        Args:
+            observations: `[n, bytes]`, as the world gives them.
+            batch: The agents that observe.
+            memory: Memory of actor, teacher and student.
+            keys: `[n]`, random key of each agent in this tick.
+        """
         self._step_batch, self._memory = batch, memory
         rows = self._step_rows = self._buffer.reserve(len(keys))
         for label in _LABELS:

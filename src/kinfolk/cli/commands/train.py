@@ -240,12 +240,11 @@ def _print_league(run: Any, event: dict[str, Any]) -> None:
     for side, names, ranks, nash in event["mixtures"]:
         of = f" of {side}" if side else ""
         for title, weights in (("Nash mixture", nash), ("Alpha-rank", ranks)):
-            known = zip(
-                names, weights or (), strict=False
-            )  # alpha-rank is left out of large leagues
+            if weights is None:  # alpha-rank is left out of large leagues
+                continue
+            known = zip(names, weights, strict=True)
             shares = [f"{name} {weight:.2f}" for name, weight in known if weight >= _LEAST_SHARE]
-            if shares:
-                print(f"{title}{of}: {', '.join(shares)}.")
+            print(f"{title}{of}: {', '.join(shares)}.")
     for text in describe_mixtures(event):
         print(text)
     place = run.folder

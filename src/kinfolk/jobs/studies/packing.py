@@ -64,9 +64,7 @@ def pack_study(run: Run, was_done: bool = False) -> list[str]:
     names = [n for n in contents if n in _PACKED or n.startswith(f"{POLICY_FOLDER}/")]
     stored = {name: contents[name] for name in names}
     rendered = render_study(run)
-    if rendered[MARKDOWN_FILE] == stored.get(
-        MARKDOWN_FILE
-    ):  # else another version wrote the report
+    if rendered[MARKDOWN_FILE] == stored.get(MARKDOWN_FILE):  # written by this version
         stored = rendered | stored
     return _restore(run.folder, stored)
 
