@@ -2,6 +2,7 @@
 
 import ast
 import tomllib
+from collections import defaultdict
 from pathlib import Path
 
 import pytest
@@ -89,6 +90,15 @@ def test_sources_unpickle_only_what_our_own_parent_sent():
     }
     # Compiled kernels lie in the user's own cache folder, which isolated policies cannot write.
     assert users == {"core/kernel_cache.py", "engines/processes.py"}
+
+
+def test_no_public_class_name_is_used_twice():
+    places = defaultdict(list)
+    for path in SOURCES.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                places[node.name].append(path.relative_to(SOURCES).as_posix())
+    assert {name: where for name, where in places.items() if len(where) > 1} == {}
 
 
 def test_the_repository_names_no_path_of_a_machine():
