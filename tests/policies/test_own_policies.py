@@ -64,7 +64,7 @@ def test_policies_are_compared_and_rated_as_objects():
     assert [rating.win_rate for rating in rated.ratings] == [0.5, 0.5]
 
 
-@pytest.mark.parametrize("options", [{"engine": "processes"}, {"isolate": "slot"}])
+@pytest.mark.parametrize("options", [{"engine": "processes"}, {"jobs": 2}, {"isolate": "slot"}])
 def test_other_processes_do_not_have_the_object_and_say_what_to_do(options, tmp_path):
     uri = kf.register_policy(local := make_local_class())
     with pytest.raises(UsageError) as refused:

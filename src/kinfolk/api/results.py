@@ -8,7 +8,6 @@ from __future__ import annotations
 import inspect
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import closing
 from dataclasses import dataclass, field, fields
 from itertools import chain
 from pathlib import Path
@@ -22,7 +21,8 @@ from kinfolk.api.stored_runs import StoredRun, load_run
 from kinfolk.core.errors import SettingsError, require
 from kinfolk.core.events import Event, TimingEvent
 from kinfolk.core.settings import Settings
-from kinfolk.engines import make_engine
+from kinfolk.engines import opened_engine
+from kinfolk.engines.base import Engine, LocalEngine
 from kinfolk.evaluation.export import ColumnTable
 from kinfolk.evaluation.failures import describe_run_failures
 from kinfolk.evaluation.statistics import Estimate
@@ -204,8 +204,8 @@ def run_job(
     name: str,
     job: Callable[..., Iterator[Any]],
     settings: Settings,
-    engine: str,
-    jobs: int,
+    engine: str | Engine | None,
+    jobs: int | None,
     out: str | Path | None,
     may_rename: bool = False,
 ) -> R:
@@ -216,8 +216,8 @@ def run_job(
         name: Name of the job in a run's folder.
         job: Function of the job: takes settings, engine and snapshot, yields events.
         settings: Settings of the job.
-        engine: Name of the engine that runs the tasks: local, processes or ray.
-        jobs: Tasks that run at once.
+        engine: Engine that runs the tasks, or its name; None for that of `jobs`.
+        jobs: Tasks that run at once; None for the engine's own number.
         out: Folder for the run; None stores nothing.
         may_rename: Whether a number is added to the folder's name if it exists.
 
@@ -227,11 +227,12 @@ def run_job(
     Raises:
         UsageError: A setting, world or policy is wrong, or the folder exists; nothing is written.
     """
-    for uri in find_object_uris(settings.model_dump()) if engine != "local" else ():
-        raise make_other_process_error(uri)
     last: Event | None = None
     run = None
-    with closing(make_engine(engine, jobs)) as workers:
+    with opened_engine(engine, jobs) as workers:
+        for uri in find_object_uris(settings.model_dump()):
+            if not isinstance(workers, LocalEngine):
+                raise make_other_process_error(uri)
         stream = job(settings, workers)
         if out is not None:
             folder = Path(out)

@@ -13,6 +13,7 @@ from kinfolk.api.results import JobResult, run_job, signature_of
 from kinfolk.core.errors import UsageError
 from kinfolk.core.events import Job
 from kinfolk.core.settings import Settings, merge_settings, validate_settings
+from kinfolk.engines.base import Engine
 from kinfolk.evaluation.export import ColumnTable
 from kinfolk.evaluation.formatting import describe_equal_scores, format_estimate
 from kinfolk.evaluation.statistics import Estimate
@@ -143,8 +144,8 @@ def _columns(rows: list[dict[str, Any]]) -> dict[str, list[Any]]:
 @signature_of(Tournament)
 def tournament(
     *policies: PolicySource,
-    engine: str = "local",
-    jobs: int = 1,
+    engine: str | Engine | None = None,
+    jobs: int | None = None,
     out: str | Path | None = None,
     **settings: Unpack[job_arguments.TournamentArguments],
 ) -> TournamentResult:
@@ -159,7 +160,8 @@ def tournament(
 
     Args:
         policies: Folders, policy files, a .toml of settings, URIs, classes, or tables of these by name.
-        engine: Engine that plays the games: local, processes or ray.
+        engine: Engine that plays the games: local, processes, ray, or one of `kf.make_engine`; by
+            default processes if `jobs` is more than 1, else local.
         jobs: Tasks that run at once.
         out: Folder for the run, with the page `tournament.html`; without it nothing is stored.
         settings: Fields of `kf.jobs.Tournament`; see `kinfolk settings tournament`.
@@ -179,8 +181,8 @@ def tournament(
 @signature_of(CrossPlay)
 def crossplay(
     *policies: PolicySource,
-    engine: str = "local",
-    jobs: int = 1,
+    engine: str | Engine | None = None,
+    jobs: int | None = None,
     out: str | Path | None = None,
     **settings: Unpack[job_arguments.CrossPlayArguments],
 ) -> CrossPlayResult:
@@ -194,7 +196,8 @@ def crossplay(
 
     Args:
         policies: Folders, policy files, a .toml of settings, URIs, classes, or tables of these by name.
-        engine: Engine that plays the games: local, processes or ray.
+        engine: Engine that plays the games: local, processes, ray, or one of `kf.make_engine`; by
+            default processes if `jobs` is more than 1, else local.
         jobs: Tasks that run at once.
         out: Folder for the run, with the page `tournament.html`; without it nothing is stored.
         settings: Fields of `kf.jobs.CrossPlay`; see `kinfolk settings crossplay`.
@@ -218,8 +221,8 @@ def _run_meeting(
     model: type[Settings],
     policies: tuple[PolicySource, ...],
     settings: dict[str, Any],
-    engine: str,
-    jobs: int,
+    engine: str | Engine | None,
+    jobs: int | None,
     out: str | Path | None,
 ) -> M:
     """Run a tournament or cross-play, and write its page if it is stored.
@@ -231,7 +234,7 @@ def _run_meeting(
         model: Class of its settings.
         policies: Sources of the policies.
         settings: Other settings.
-        engine: Name of the engine.
+        engine: Engine that plays the games, or its name.
         jobs: Tasks that run at once.
         out: Folder for the run; None stores nothing.
     """
