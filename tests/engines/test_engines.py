@@ -92,7 +92,7 @@ def test_more_than_one_job_means_processes(arguments, engine_class, jobs):
 
 
 def test_the_engine_local_refuses_more_than_one_job():
-    with pytest.raises(SettingsError, match="^The engine local runs one task at a time, not 4. "):
+    with pytest.raises(SettingsError, match=r"^The engine local runs one task at a time, not 4\. "):
         make_engine("local", 4)
 
 

@@ -93,11 +93,14 @@ class RoundRobinResult(JobResult, RatingsComputed):
     def __repr__(self) -> str:
         lines = ["RoundRobinResult: rating, and share of games won with its 95 % interval"]
         rated = zip(self.policies, self.ratings, self.failures, strict=True)
-        for policy, rating, failures in sorted(rated, key=lambda row: -row[1].ordinal):
+        # Those that failed come last.
+        for policy, rating, failures in sorted(
+            rated, key=lambda row: (row[2] > 0, -row[1].ordinal)
+        ):
             won = format_estimate((rating.win_rate, rating.win_rate_low, rating.win_rate_high))
             failed = f", {failures} failures" if failures else ""
             lines.append(
-                f"{policy}: {rating.mu:.1f} +- {rating.sigma:.1f}, won {won}, n = {rating.n_games}{failed}"
+                f"{policy}: {rating.mu:.1f}, won {won}, n = {rating.n_seeds} seeds{failed}"
             )
         return "\n  ".join("\n".join([*lines, *self.failure_messages]).splitlines())
 

@@ -15,7 +15,7 @@ from kinfolk.core.events import Job
 from kinfolk.core.settings import Settings, merge_settings, validate_settings
 from kinfolk.engines.base import Engine
 from kinfolk.evaluation.export import ColumnTable
-from kinfolk.evaluation.formatting import describe_equal_scores, format_estimate
+from kinfolk.evaluation.formatting import describe_standings, format_estimate
 from kinfolk.evaluation.statistics import Estimate
 from kinfolk.jobs.crossplay import CrossPlay, CrossPlayDone
 from kinfolk.jobs.crossplay import crossplay as crossplay_job
@@ -76,20 +76,23 @@ class TournamentResult(_MeetingResult, TournamentDone):
         for row in self.standings:
             side = f" ({row.side})" if row.side else ""
             failed = f", {row.failures} failures" if row.failures else ""
-            rating = f"{format_estimate(row.rating)}, n = {row.rating.n}"
-            lines.append(f"  {row.rank}. {row.name}{side}: {rating}{failed}")
+            rank = "disqualified" if row.rank is None else f"{row.rank}."
+            won = f"won {format_estimate(row.win_rate)}, n = {row.win_rate.n} seeds"
+            lines.append(
+                f"  {rank} {row.name}{side}: rating {format_estimate(row.rating)}, {won}{failed}"
+            )
         return "\n".join([*lines, *_indent((*self._notes(), *self.failure_messages))])
 
     def _notes(self) -> list[str]:
-        """Return notes about intervals without width."""
-        return describe_equal_scores([(row.name, row.score) for row in self.standings])
+        """Return how policies are ranked, and which ranks to distrust."""
+        return describe_standings(self.format, self.standings)
 
     def _repr_html_(self) -> str:
         rows = [
             [row.rank, row.name, row.side, row.rating, row.win_rate, row.score, row.failures]
             for row in self.standings
         ]
-        headings = ["", "policy", "side", "rating (95 %)", "won (95 %)", "score (95 %)", "failures"]
+        headings = ["", "policy", "side", "rating", "won (95 %)", "score (95 %)", "failures"]
         notes = "".join(f"<p>{escape(note)}</p>" for note in self._notes())
         return to_html(headings, rows, "Leaderboard") + notes
 
@@ -156,7 +159,7 @@ def tournament(
     ...     grazers, {"hunter": {"random": "kin://random"}}, world="probe", sandbox=False, isolate="none"
     ... )
     >>> sorted((row.side, row.name, row.score.n) for row in result.standings)
-    [('grazer', 'random', 2), ('grazer', 'still', 2), ('hunter', 'random', 4)]
+    [('grazer', 'random', 10), ('grazer', 'still', 10), ('hunter', 'random', 10)]
 
     Args:
         policies: Folders, policy files, a .toml of settings, URIs, classes, or tables of these by name.
