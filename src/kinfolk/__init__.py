@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from kinfolk.engines import make_engine
     from kinfolk.evolution.base import BasePop, GAConfig
     from kinfolk.evolution.populations import GeneratorDiscriminatorPop, GeneratorPop
-    from kinfolk.isolation.failures import IsolationSettings
+    from kinfolk.isolation.failures import IsolationSettings, IsolationWarning
     from kinfolk.isolation.subprocess_policy import (
         PerAgentSubprocessPolicy,
         wrap_agent_policy_in_subprocess,
@@ -99,7 +99,7 @@ __all__ += ["RoleEvolutionResult", "RoundRobinResult", "StoredRun", "SweepResult
 __all__ += ["AgentPolicy", "MultiAgentPolicy", "PolicyEnvInterface", "PolicySpec"]
 __all__ += ["AgentInfo", "BatchDictPolicy", "DictPolicy", "PolicySlot", "SlotRegistry"]
 __all__ += ["IsolationSettings", "PerAgentSubprocessPolicy", "initialize_or_load_policy"]
-__all__ += ["PolicyFailedError", "wrap_agent_policy_in_subprocess"]
+__all__ += ["IsolationWarning", "PolicyFailedError", "wrap_agent_policy_in_subprocess"]
 __all__ += ["BehaviorDef", "BehaviorSource", "RoleCatalog", "RoleDef", "RoleTier", "TierSelection"]
 __all__ += ["BehaviorParameter", "SmartRoleCoordinator", "TierGuard"]
 __all__ += ["EvolutionConfig", "EvolutionaryRoleCoordinator", "map_role_to_vibe"]

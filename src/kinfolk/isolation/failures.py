@@ -79,6 +79,10 @@ class IsolationSettings(Settings):
     disk_limit: int = setting(64, "Size of the temporary folder of a sandboxed policy in MB.", ge=1)
 
 
+class IsolationWarning(UserWarning):
+    """Policies are isolated less than was asked for: fewer processes, or limits that do not hold."""
+
+
 WHOLE_SLOT = -1  # `Failure.agent` if all agents of the slot are affected
 TickGetter: TypeAlias = Callable[[], int]  # returns the current tick, for records of failures
 

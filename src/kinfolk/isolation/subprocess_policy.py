@@ -19,7 +19,7 @@ from kinfolk.core.arrays import Bytes, Ints
 from kinfolk.core.errors import EngineError, PolicyFailedError, SettingsError
 from kinfolk.core.settings import validate_settings
 from kinfolk.core.spaces import WorldSpec
-from kinfolk.isolation.failures import IsolationSettings
+from kinfolk.isolation.failures import IsolationSettings, IsolationWarning
 from kinfolk.isolation.forkserver import ProcessLimitError
 from kinfolk.isolation.proxy import IsolatedPolicy
 from kinfolk.isolation.worker import Worker
@@ -224,7 +224,8 @@ class PerAgentSubprocessPolicy(SingleAgentPolicy):
         if settings.strict or settings.sandbox:
             message = f"{error} strict and sandbox do not allow weaker isolation."
             raise EngineError(message) from None
-        warnings.warn(f"{error} {resolved.class_path} gets no process of its own.", stacklevel=3)
+        message = f"{error} {resolved.class_path} gets no process of its own."
+        warnings.warn(message, IsolationWarning, stacklevel=3)
         SingleAgentPolicy.__init__(
             self, build_policy(resolved, spec), self.group, agent_id=self.agent_id
         )
