@@ -59,6 +59,8 @@ if TYPE_CHECKING:
     from kinfolk.play.slots import PolicySlot, SlotRegistry
     from kinfolk.policies.dict_policy import AgentInfo, BatchDictPolicy, DictPolicy
     from kinfolk.policies.multi_agent import (
+        Action,
+        AgentObservation,
         AgentPolicy,
         MultiAgentPolicy,
         PolicyEnvInterface,
@@ -97,6 +99,7 @@ __all__ += ["load_run", "make", "metrics", "pettingzoo", "round_robin", "runs", 
 __all__ += ["ComparisonResult", "EvaluationResult", "NetEvolutionResult"]
 __all__ += ["RoleEvolutionResult", "RoundRobinResult", "StoredRun", "SweepResult", "TrainingResult"]
 __all__ += ["AgentPolicy", "MultiAgentPolicy", "PolicyEnvInterface", "PolicySpec"]
+__all__ += ["Action", "AgentObservation"]
 __all__ += ["AgentInfo", "BatchDictPolicy", "DictPolicy", "PolicySlot", "SlotRegistry"]
 __all__ += ["IsolationSettings", "PerAgentSubprocessPolicy", "initialize_or_load_policy"]
 __all__ += ["IsolationWarning", "PolicyFailedError", "wrap_agent_policy_in_subprocess"]

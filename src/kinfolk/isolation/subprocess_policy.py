@@ -208,7 +208,7 @@ class PerAgentSubprocessPolicy(SingleAgentPolicy):
         # Runs when this object is collected or the interpreter exits, if `shutdown` did not before.
         self._finalizer = weakref.finalize(self, subprocess_policy.close)
         try:
-            super().__init__(subprocess_policy, group, agent_id=agent_id)
+            super().__init__(subprocess_policy, policy_env_info, group, agent_id=agent_id)
         except ProcessLimitError as error:
             self.shutdown()
             self._fall_back(error, resolved, policy_env_info)
@@ -227,7 +227,7 @@ class PerAgentSubprocessPolicy(SingleAgentPolicy):
         message = f"{error} {resolved.class_path} gets no process of its own."
         warnings.warn(message, IsolationWarning, stacklevel=3)
         SingleAgentPolicy.__init__(
-            self, build_policy(resolved, spec), self.group, agent_id=self.agent_id
+            self, build_policy(resolved, spec), spec, self.group, agent_id=self.agent_id
         )
 
     def reset(

@@ -174,7 +174,8 @@ class WorkerGroup:
 
         # Wait for the last worker first: when it has replied, most others have too. The host is then
         # woken once or twice, not once per worker, and does not compete with them for a core.
-        for worker in sorted(reversed(list(timeouts)), key=timeouts.__getitem__):
+        last_first = list(timeouts)[::-1]
+        for worker in sorted(last_first, key=timeouts.__getitem__):
             timeout = timeouts[worker]
             replies[worker] = worker.wait(timeout, start + timeout, note_all_replies)
             self._seen_ns.setdefault(worker, time.perf_counter_ns())

@@ -6,6 +6,7 @@ import numpy as np
 
 from kinfolk.core.arrays import Bytes, Ints
 from kinfolk.core.random import POLICY_STREAM, episode_key, fold_in
+from kinfolk.core.spaces import WorldSpec
 from kinfolk.policies.base import (
     AgentBatch,
     Memory,
@@ -15,7 +16,7 @@ from kinfolk.policies.base import (
     single_agent_batch,
 )
 from kinfolk.policies.build import build_policy
-from kinfolk.policies.multi_agent import MultiAgentPolicy, PolicyEnvInterface, PolicySpec
+from kinfolk.policies.multi_agent import Action, MultiAgentPolicy, PolicyEnvInterface, PolicySpec
 
 
 def agent_key(seed: int, episode: int, uid: int) -> int:
@@ -36,13 +37,21 @@ class SingleAgentPolicy:
 
     Args:
         policy: The batched policy.
+        spec: Spec of the world.
         group: Index of the agent's group in `WorldSpec.groups`.
         member: Member of the policy's population that plays it.
         agent_id: The agent's row in the world, which is what `MultiAgentPolicy.agent_policy` gets.
     """
 
-    def __init__(self, policy: Policy, group: int = 0, member: int = 0, agent_id: int = 0) -> None:
-        self._policy, self._member = policy, member
+    def __init__(
+        self,
+        policy: Policy,
+        spec: WorldSpec,
+        group: int = 0,
+        member: int = 0,
+        agent_id: int = 0,
+    ) -> None:
+        self._policy, self._spec, self._member = policy, spec, member
         self.group, self.agent_id = group, agent_id
         self._memory = allocate_memory(policy.memory_layout, 1)
         self.reset()
@@ -69,7 +78,7 @@ class SingleAgentPolicy:
         self._key, self._age, self._batch = int(keys[0]), 0, batch
         self._policy.reset_agents(batch, self._memory, keys)
 
-    def step(self, observation: Bytes) -> Ints:
+    def step(self, observation: Bytes) -> Action:
         """Return the action, one integer per head, for one encoded observation."""
         self.step_async(observation)
         return self.step_wait()
@@ -85,10 +94,9 @@ class SingleAgentPolicy:
         observations = np.ascontiguousarray(observation, dtype=np.uint8).reshape(1, -1)
         self._policy.act_async(observations, self._batch, self._memory, key)
 
-    def step_wait(self) -> Ints:
+    def step_wait(self) -> Action:
         """Return the action for the last `step_async`, one integer per head."""
-        actions: Ints = self._policy.act_wait()[0]
-        return actions
+        return Action(self._policy.act_wait()[0], self._spec.groups[self.group])
 
 
 class BatchedPolicyAgents(MultiAgentPolicy):
@@ -105,7 +113,7 @@ class BatchedPolicyAgents(MultiAgentPolicy):
 
     def agent_policy(self, agent_id: int, group: int = 0) -> SingleAgentPolicy:
         """Return an agent of group `group` that plays with the policy, with memory of its own."""
-        return SingleAgentPolicy(self.policy, group, agent_id=agent_id)
+        return SingleAgentPolicy(self.policy, self.policy_env_info, group, agent_id=agent_id)
 
     @property
     def memory_layout(self) -> MemoryLayout:
