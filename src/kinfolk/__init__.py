@@ -67,7 +67,7 @@ if TYPE_CHECKING:
         PolicySpec,
     )
     from kinfolk.policies.own_policies import register_policy
-    from kinfolk.policies.single_agent import initialize_or_load_policy
+    from kinfolk.policies.single_agent import initialize_or_load_policy, load_policy
     from kinfolk.roles.catalog import RoleCatalog, map_role_to_vibe
     from kinfolk.roles.coordinator import EvolutionaryRoleCoordinator
     from kinfolk.roles.fitness import (
@@ -99,7 +99,7 @@ __all__ += ["load_run", "make", "metrics", "pettingzoo", "round_robin", "runs", 
 __all__ += ["ComparisonResult", "EvaluationResult", "NetEvolutionResult"]
 __all__ += ["RoleEvolutionResult", "RoundRobinResult", "StoredRun", "SweepResult", "TrainingResult"]
 __all__ += ["AgentPolicy", "MultiAgentPolicy", "PolicyEnvInterface", "PolicySpec"]
-__all__ += ["Action", "AgentObservation"]
+__all__ += ["Action", "AgentObservation", "load_policy"]
 __all__ += ["AgentInfo", "BatchDictPolicy", "DictPolicy", "PolicySlot", "SlotRegistry"]
 __all__ += ["IsolationSettings", "PerAgentSubprocessPolicy", "initialize_or_load_policy"]
 __all__ += ["IsolationWarning", "PolicyFailedError", "wrap_agent_policy_in_subprocess"]

@@ -38,7 +38,13 @@ from kinfolk.core.errors import (
 )
 from kinfolk.core.imports import import_object
 from kinfolk.core.spaces import ActionHead, AgentGroup, WorldSpec, decode_numbers, encode_numbers
-from kinfolk.policies.base import AgentBatch, Memory, StatelessPolicy, single_agent_batch
+from kinfolk.policies.base import (
+    AgentBatch,
+    Memory,
+    StatelessPolicy,
+    find_noop,
+    single_agent_batch,
+)
 from kinfolk.policies.build import ResolvedPolicy
 
 PolicyEnvInterface = WorldSpec  # what a policy may know of the world before it plays
@@ -104,7 +110,7 @@ class Action(_NamedArray):
 
     Args:
         choice: Name of a choice of the first head, a table of names or indices by head (numbers for
-            continuous heads), or one index for each head. A head that is left out has choice 0.
+            continuous heads), or one index for each head. A head that is left out does nothing.
         group: Observation and action space of the agent: `observation.group`.
 
     Raises:
@@ -124,7 +130,7 @@ class Action(_NamedArray):
             )
             return cls._from_indices(indices, group)
         names = [head.name for head in heads]
-        encoded = np.zeros(len(heads), dtype=np.int64)
+        encoded = np.array([find_noop(head.choices) for head in heads], dtype=np.int64)
         for name, value in choice.items():
             if name not in names:
                 hint = format_suggestion(str(name), names)
@@ -196,9 +202,9 @@ class AgentPolicy(Protocol):
 
 @dataclass(frozen=True)
 class PolicySpec:
-    """A policy named by class path, weights file and keyword arguments."""
+    """A policy named by class path or URI, weights file and keyword arguments."""
 
-    class_path: str  # package.module.Class or package.module:Class
+    class_path: str  # package.module.Class, package.module:Class, or a URI such as kin://hunter
     data_path: str | Path | None = None  # file of weights, passed to `load`
     init_kwargs: dict[str, Any] = field(default_factory=dict)  # of its constructor
 
@@ -210,9 +216,9 @@ class PolicySpec:
         """
         weights = {} if self.data_path is None else {"weights": str(self.data_path)}
         # Imported here: a policy derived from the classes of this file needs no URIs and files.
-        resolve_class = import_object("kinfolk.policies.resolve:resolve_class")
+        resolve_named = import_object("kinfolk.policies.resolve:resolve_named")
         settings = {**self.init_kwargs, **weights}
-        resolved: ResolvedPolicy = resolve_class(self.class_path, settings, trusted)
+        resolved: ResolvedPolicy = resolve_named(self.class_path, settings, trusted)
         return resolved
 
 
