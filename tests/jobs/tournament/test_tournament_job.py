@@ -126,7 +126,7 @@ def test_every_engine_gives_the_same_bytes(engine):
         pytest.importorskip("ray")
     everything = {}
     for name in ("local", engine):
-        workers = make_engine(name, 2)
+        workers = make_engine(name)
         try:
             items = run(workers, **PROBE)
         finally:
