@@ -118,7 +118,7 @@ def study(steps: int, seeds: int, episodes: int, out: Path, jobs: int = 2) -> li
         for seed in range(seeds)
         for reward in (False, True)
     ]
-    engine = kf.make_engine("processes" if jobs > 1 else "local", jobs)
+    engine = kf.make_engine(jobs=jobs)
     try:
         results = list(engine.map(run_trial, trials))
     finally:

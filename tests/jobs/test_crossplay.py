@@ -124,7 +124,7 @@ def test_every_engine_gives_the_same_matrix(engine):
         pytest.importorskip("ray")
     lines = {}
     for name in ("local", engine):
-        workers = make_engine(name, 2)
+        workers = make_engine(name)
         try:
             lines[name] = event_lines(run(workers, **PROBE))
         finally:

@@ -157,9 +157,9 @@ class LoadedTeam(BareTeam):
 class Registering(Stateful):
     """Writes a line for each call, with the number of its process."""
 
-    def __init__(self, env_info, agent_id, log):
+    def __init__(self, env_info, agent_id, log, delay):
         super().__init__(env_info, agent_id, 1)
-        self.log = log
+        self.log, self.delay = log, delay
         self.note("agent_policy")
 
     def note(self, call):
@@ -169,6 +169,7 @@ class Registering(Stateful):
     def reset(self, seed=17, episode=0, uid=0):
         super().reset(seed, episode, uid)
         self.note("reset")
+        time.sleep(self.delay)
 
     def step(self, observation):
         self.note("step")
@@ -176,12 +177,28 @@ class Registering(Stateful):
 
 
 class RegisteringTeam(kf.MultiAgentPolicy):
-    def __init__(self, policy_env_info, log):
+    def __init__(self, policy_env_info, log, delay=0.0):
         super().__init__(policy_env_info)
-        self.log = log
+        self.log, self.delay = log, delay
 
     def agent_policy(self, agent_id):
-        return Registering(self.policy_env_info, agent_id, self.log)
+        return Registering(self.policy_env_info, agent_id, self.log, self.delay)
+
+
+class Typed(Bare):
+    """Answers with an `Action` by name, and checks what it sees."""
+
+    def step(self, observation):
+        assert isinstance(observation, kf.AgentObservation)
+        assert observation.fields["body"].shape == (4,)
+        return kf.Action(
+            {"move": "right" if observation.agent_id % 2 else "left"}, observation.group
+        )
+
+
+class TypedTeam(kf.MultiAgentPolicy):
+    def agent_policy(self, agent_id):
+        return Typed()
 
 
 class StubbornTeam(BareTeam):

@@ -91,7 +91,7 @@ def test_idle_focal_agents_differ_from_random_ones(settings):
 @pytest.mark.more
 @pytest.mark.parametrize("name", ["processes", "ray"])
 def test_every_engine_gives_the_same_bytes(settings, name):
-    engine = make_engine(name, 2)
+    engine = make_engine(name)
     try:
         assert event_lines(run(settings(), engine)) == event_lines(run(settings()))
     finally:

@@ -29,6 +29,7 @@ TEAMS = {
     "preset": "head_to_head",
     "world_settings": {"max_steps": 25},
     "policies": {"still": "kin://noop", "random": "kin://random", "miner": "kin://role/BaseMiner"},
+    "games": 2,
     **TRUSTED,
 }
 FAILING = """
@@ -125,7 +126,7 @@ def test_every_engine_gives_the_same_bytes(engine):
         pytest.importorskip("ray")
     everything = {}
     for name in ("local", engine):
-        workers = make_engine(name, 2)
+        workers = make_engine(name)
         try:
             items = run(workers, **PROBE)
         finally:
