@@ -50,7 +50,7 @@ HEADER_FIELDS = 16  # size of the header; the last fields are unused
 # Columns of a row: key, memory index, world, row, uid, group, member, uids of the two parents, memory
 # indices of the two parents.
 ROW_COLUMNS = 11
-AGENT_INDEX_COLUMN, UID_COLUMN, PARENT_INDEX_COLUMNS = 1, 4, slice(9, 11)
+AGENT_INDEX_COLUMN, WORLD_COLUMN, UID_COLUMN, PARENT_INDEX_COLUMNS = 1, 2, 4, slice(9, 11)
 
 _HAS_STRONG_ORDERING = platform.machine() in ("x86_64", "AMD64", "i686")
 
