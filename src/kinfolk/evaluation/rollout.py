@@ -285,7 +285,12 @@ def run_evaluation(task: RolloutTask[SlotTimings]) -> RolloutResult[RolloutTimin
 def _list_idle_limits(task: RolloutTask[SlotTimings]) -> list[str]:
     """Return a warning for each slot whose limits cannot be enforced, because it has no process."""
     isolation = _get_isolation(task)
-    chosen = [name for name in _PROCESS_LIMITS if getattr(isolation.settings, name) is not None]
+    defaults = IsolationSettings()
+    chosen = [
+        name
+        for name in _PROCESS_LIMITS
+        if getattr(isolation.settings, name) != getattr(defaults, name)
+    ]
     flags = ", ".join(f"--{name.replace('_', '-')}" for name in chosen)
     slots = [slot for slot, mode in isolation.modes(task.resolved).items() if mode == "none"]
     reason = f"has no process of its own (--isolate), so these limits do not hold: {flags}."

@@ -252,6 +252,7 @@ class SharedBufferArray:
         Raises:
             OSError: The system refused, such as for an invalid descriptor.
         """
+        assert 0 <= index < len(self.header)  # it would overwrite other memory of this process
         libc: Any = ctypes.CDLL(None, use_errno=True)
         libc.mmap.restype = ctypes.c_void_p
         libc.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t, *[ctypes.c_int] * 3, ctypes.c_long]

@@ -58,7 +58,6 @@ class WorkerGroup:
         self._last_size_check = 0.0
         self._failure_log, self._settings = failure_log, failure_log.settings
         self._pool, self.per_agent = pool, per_agent
-        self._rows = rows
         self.agents_per_worker = 1 if per_agent else rows
         self._workers: defaultdict[int, SupervisedWorker] = defaultdict(SupervisedWorker)
         self.n_restarts = self.peak_processes = 0
@@ -85,30 +84,27 @@ class WorkerGroup:
 
     def get_unit(self, row: AnyArray) -> int:
         """Return which worker plays a row of a block: the agent's own, or that of its world."""
-        return int(row[AGENT_INDEX_COLUMN if self.per_agent else WORLD_COLUMN])
+        return int(row[AGENT_INDEX_COLUMN]) // self.agents_per_worker
 
     def split_rows(self, row_block: AnyArray) -> WorkerParts:
         """Return the worker of each part of a block of rows, and the part as a slice."""
-        n_rows = len(row_block)
-        starts = [*range(n_rows)]
-        if not self.per_agent and n_rows:  # rows are in the order of their worlds
-            changes = np.flatnonzero(np.diff(row_block[:, WORLD_COLUMN])) + 1
-            starts = [0, *changes.tolist()]
+        if not len(row_block):
+            return []
+        units = row_block[:, AGENT_INDEX_COLUMN] // self.agents_per_worker  # in ascending order
+        starts = [0, *(np.flatnonzero(np.diff(units)) + 1).tolist()]
         parts = []
-        for start, stop in pairwise([*starts, n_rows]):
-            parts.append((self._workers[self.get_unit(row_block[start])], slice(start, stop)))
+        for start, stop in pairwise([*starts, len(units)]):
+            parts.append((self._workers[int(units[start])], slice(start, stop)))
         return parts
 
     def localize(self, row_block: AnyArray) -> None:
         """Number the agents of a block as their workers do, which know nothing of other worlds."""
-        if self.per_agent:
-            row_block[:, AGENT_INDEX_COLUMN] = 0
-            return
-        first_index = self._rows * row_block[:, WORLD_COLUMN]
-        row_block[:, AGENT_INDEX_COLUMN] -= first_index
-        parents = row_block[:, PARENT_INDEX_COLUMNS]
-        parents[...] = np.where(parents >= 0, parents - first_index[:, None], parents)
-        row_block[:, WORLD_COLUMN] = 0
+        row_block[:, AGENT_INDEX_COLUMN] %= self.agents_per_worker
+        if not self.per_agent:  # whose parents are in other workers
+            parents = row_block[:, PARENT_INDEX_COLUMNS]
+            parents[...] = np.where(parents >= 0, parents % self.agents_per_worker, -1)
+            worlds = row_block[:, WORLD_COLUMN]
+            worlds[...] = np.minimum(worlds, 0)  # -1 marks a batch of `ResetArguments`
 
     def reset_agents(self, row_block: AnyArray) -> None:
         """Reset new agents in their workers and wait for all of them, starting workers as needed."""

@@ -117,7 +117,7 @@ class WorkerPool:
         if len(self._in_use) >= limit:
             raise ProcessLimitError(f"All {limit} worker processes (--max-processes) are in use.")
         if is_preloadable(resolved):
-            forkserver.preload(payload)
+            forkserver.preload(payload, self._settings.memory_limit)
         cgroup = self._create_cgroup()
         worker = Worker(forkserver, payload, capacity, self._settings, inherits_memory, cgroup)
         self.n_started += 1
