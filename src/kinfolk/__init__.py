@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from kinfolk.engines import make_engine
     from kinfolk.evolution.base import BasePop, GAConfig
     from kinfolk.evolution.populations import GeneratorDiscriminatorPop, GeneratorPop
-    from kinfolk.isolation.failures import IsolationSettings
+    from kinfolk.isolation.failures import IsolationSettings, IsolationWarning
     from kinfolk.isolation.subprocess_policy import (
         PerAgentSubprocessPolicy,
         wrap_agent_policy_in_subprocess,
@@ -59,13 +59,15 @@ if TYPE_CHECKING:
     from kinfolk.play.slots import PolicySlot, SlotRegistry
     from kinfolk.policies.dict_policy import AgentInfo, BatchDictPolicy, DictPolicy
     from kinfolk.policies.multi_agent import (
+        Action,
+        AgentObservation,
         AgentPolicy,
         MultiAgentPolicy,
         PolicyEnvInterface,
         PolicySpec,
     )
     from kinfolk.policies.own_policies import register_policy
-    from kinfolk.policies.single_agent import initialize_or_load_policy
+    from kinfolk.policies.single_agent import initialize_or_load_policy, load_policy
     from kinfolk.roles.catalog import RoleCatalog, map_role_to_vibe
     from kinfolk.roles.coordinator import EvolutionaryRoleCoordinator
     from kinfolk.roles.fitness import (
@@ -97,9 +99,10 @@ __all__ += ["load_run", "make", "metrics", "pettingzoo", "round_robin", "runs", 
 __all__ += ["ComparisonResult", "EvaluationResult", "NetEvolutionResult"]
 __all__ += ["RoleEvolutionResult", "RoundRobinResult", "StoredRun", "SweepResult", "TrainingResult"]
 __all__ += ["AgentPolicy", "MultiAgentPolicy", "PolicyEnvInterface", "PolicySpec"]
+__all__ += ["Action", "AgentObservation", "load_policy"]
 __all__ += ["AgentInfo", "BatchDictPolicy", "DictPolicy", "PolicySlot", "SlotRegistry"]
 __all__ += ["IsolationSettings", "PerAgentSubprocessPolicy", "initialize_or_load_policy"]
-__all__ += ["PolicyFailedError", "wrap_agent_policy_in_subprocess"]
+__all__ += ["IsolationWarning", "PolicyFailedError", "wrap_agent_policy_in_subprocess"]
 __all__ += ["BehaviorDef", "BehaviorSource", "RoleCatalog", "RoleDef", "RoleTier", "TierSelection"]
 __all__ += ["BehaviorParameter", "SmartRoleCoordinator", "TierGuard"]
 __all__ += ["EvolutionConfig", "EvolutionaryRoleCoordinator", "map_role_to_vibe"]

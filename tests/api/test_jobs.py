@@ -112,8 +112,8 @@ def test_results_name_who_failed_where_when_they_are_printed(own_module):
     met = kf.round_robin("kin://noop", uri, **shared)
     assert repr(met).splitlines() == [
         "RoundRobinResult: rating, and share of games won with its 95 % interval",
-        "  kin://noop: 25.0 +- 7.8, won 0.5 (0.0945 to 0.905), n = 2",
-        f"  {uri}: 25.0 +- 7.8, won 0.5 (0.0945 to 0.905), n = 2, 4 failures",
+        "  kin://noop: 25.0, won 0.5 (0.0945 to 0.905), n = 2 seeds",
+        f"  {uri}: 25.0, won 0.5 (0.0945 to 0.905), n = 2 seeds, 4 failures",
         f"  {uri} never acted: it failed in all of 4 episodes. The first failure:",
         "    game 0 against kin://noop, tick 0: act_async raised ValueError: boom",
         where,

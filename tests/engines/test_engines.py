@@ -7,8 +7,10 @@ import sys
 import pytest
 
 from kinfolk.core.errors import EngineError, SettingsError, UsageError
-from kinfolk.engines import ENGINES, make_engine
+from kinfolk.engines import ENGINES, make_engine, opened_engine
+from kinfolk.engines.base import LocalEngine
 from kinfolk.engines.processes import ProcessEngine
+from kinfolk.engines.ray_cluster import RayEngine
 from kinfolk.testing.contracts.engine import (
     EngineContract,
     kill_worker_always,
@@ -21,7 +23,7 @@ from kinfolk.testing.inspection import is_alive, wait_for_exit
 class TestEveryEngine(EngineContract):
     @pytest.fixture(params=["local", "processes"])  # ray: see test_ray.py
     def engine(self, request):
-        engine = make_engine(request.param, 2)
+        engine = make_engine(request.param)
         yield engine
         engine.close()
 
@@ -72,6 +74,38 @@ def test_closing_leaves_no_process_and_no_shared_memory(processes):
         handle.get()
 
 
+@pytest.mark.parametrize(
+    ("arguments", "engine_class", "jobs"),
+    [
+        ((), LocalEngine, 1),
+        ((None, 1), LocalEngine, 1),
+        ((None, 4), ProcessEngine, 4),
+        (("processes",), ProcessEngine, 2),
+        (("processes", 1), ProcessEngine, 1),
+        ((None, 3, "10.0.0.1:6379"), RayEngine, 3),
+    ],
+)
+def test_more_than_one_job_means_processes(arguments, engine_class, jobs):
+    engine = make_engine(*arguments)
+    assert isinstance(engine, engine_class)
+    assert engine.jobs == jobs
+
+
+def test_the_engine_local_refuses_more_than_one_job():
+    with pytest.raises(SettingsError, match=r"^The engine local runs one task at a time, not 4\. "):
+        make_engine("local", 4)
+
+
+def test_an_engine_that_the_caller_made_stays_open_and_keeps_its_jobs(processes):
+    with opened_engine(processes, None) as engine:
+        assert list(engine.map(square, [3])) == [9]
+    assert list(processes.map(square, [4])) == [16]
+    with pytest.raises(SettingsError, match="The engine was made for 2 jobs, not 4"):
+        opened_engine(processes, 4).__enter__()
+    with pytest.raises(SettingsError, match="not <class 'int'>"):
+        opened_engine(int, None).__enter__()
+
+
 def test_zero_jobs_are_refused():
     with pytest.raises(SettingsError) as refused:
         ProcessEngine(0)
@@ -81,6 +115,7 @@ def test_zero_jobs_are_refused():
 ORPHANS = """
 import multiprocessing, time
 from kinfolk.engines.processes import ProcessEngine
+from kinfolk.engines.ray_cluster import RayEngine
 from kinfolk.testing.contracts.engine import square
 if __name__ == "__main__":
     engine = ProcessEngine(2)

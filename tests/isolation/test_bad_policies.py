@@ -2,6 +2,7 @@
 
 import os
 import re
+import time
 from dataclasses import replace
 
 import pytest
@@ -69,6 +70,33 @@ def test_a_failure_names_policy_agent_tick_and_cause(zoo, kind, limits, tick, ca
     assert report.ticks == 8
     assert report.agents["ticks"] == [8] * 5, "all agents stay in the game"
     assert report.invalid_actions == {}
+
+
+@pytest.mark.parametrize(
+    ("kind", "settings", "limits", "description"),
+    [
+        ("HangsAtStart", {}, {"start_timeout": 3.0}, "start timed out after 3 s"),
+        (
+            "FailsAt",
+            {"agents": [3, 4], "tick": 0, "how": "hang"},
+            {"start_timeout": 3.0, "step_timeout": 0.4},
+            "act_async timed out in its first call",
+        ),
+    ],
+)
+def test_a_policy_that_hangs_costs_the_start_timeout_once(zoo, kind, settings, limits, description):
+    close_pools()
+    start = time.monotonic()
+    reports = list(play(task(zoo, kind, episodes=4, settings=settings, **limits)))
+    assert time.monotonic() - start < 3.0 + 4 * 1.5, "four times the start timeout would be 12 s"
+    for report in reports:
+        assert [f.message for f in report.failures] == [
+            f"Slot 'bad', agent {agent}, tick 0: {description}." for agent in (3, 4)
+        ]
+    close_pools()
+    again = task(zoo, kind, episodes=4, settings=settings, **limits)
+    [last] = play(replace(again, episodes=(3,)))
+    assert last == reports[3], "the same in a process that has not seen it hang"
 
 
 INVALID_ACTIONS = [

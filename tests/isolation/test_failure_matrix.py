@@ -46,7 +46,7 @@ RESTARTS = 1
 NEVER = TICKS + 1
 CAUSES = {
     "raise": ("raised", "{} raised ZeroDivisionError: boom"),
-    "hang": ("timeout", "{} timed out after {} s"),
+    "hang": ("timeout", "{} timed out {}"),
     "exit": ("exited", "its process exited in {} with code 3"),
     "segfault": ("exited", "its process exited in {} with code -11"),
 }
@@ -77,10 +77,8 @@ def ticks_of_failures(tick, on_failure):
 def check(scene, agents, tick, on_failure, isolate, how="raise", **limits):
     game = fails_at(scene, agents, tick, how, isolate, on_failure=on_failure, **limits)
     slot_of, (cause, what) = SCENES[scene][1], CAUSES[how]
-    timeout = (
-        game.observer.settings.start_timeout if tick == 0 else game.observer.settings.step_timeout
-    )
-    description = what.format("act_async", f"{timeout:g}")
+    after = "in its first call" if tick == 0 else f"after {game.observer.settings.step_timeout:g} s"
+    description = what.format("act_async", after)
     if on_failure == "abort":
         with pytest.raises(PolicyFailedError) as failed:
             run_evaluation(game)

@@ -40,7 +40,7 @@ def test_an_agent_in_a_subprocess_acts_as_in_this_process(tmp_path):
         tmp_path / "w.safetensors",
         {"seed": 3},
     )
-    here = SingleAgentPolicy(build_policy(spec.resolve(), SPEC))
+    here = SingleAgentPolicy(build_policy(spec.resolve(), SPEC), SPEC)
     with kf.wrap_agent_policy_in_subprocess(
         build_policy(spec.resolve(), SPEC), SPEC, step_timeout=30.0
     ) as there:
@@ -49,7 +49,7 @@ def test_an_agent_in_a_subprocess_acts_as_in_this_process(tmp_path):
             there.reset(5, episode, 7)
             for seen in observations():
                 assert there.step(seen).tolist() == here.step(seen).tolist()
-    plain = SingleAgentPolicy(build_policy(resolve("kin://probe-gru?seed=3"), SPEC))
+    plain = SingleAgentPolicy(build_policy(resolve("kin://probe-gru?seed=3"), SPEC), SPEC)
     plain.reset(5, 0, 7)
     here.reset(5, 0, 7)
     both = [(plain.step(seen).tolist(), here.step(seen).tolist()) for seen in observations(20)]

@@ -308,7 +308,8 @@ def test_sides_are_teams_where_groups_are_alike_and_rows_elsewhere():
 
 
 def test_ratings_follow_from_games_in_order():
-    games = [PlayerScores((0, 1), (3.0, 1.0))] * 3 + [PlayerScores((0, 1), (2.0, 2.0))]
+    games = [PlayerScores((0, 1), (3.0, 1.0), game) for game in range(3)]
+    games += [PlayerScores((0, 1), (2.0, 2.0), 3)]
     a, b = rate_games(2, games)
     assert [a, b] == rate_games(2, games)
     assert a.mu > 25 > b.mu

@@ -99,7 +99,7 @@ def test_payoffs_of_sides_are_a_matrix_for_each(runs, name):
     assert (second.get_ylabel(), second.get_xlabel()) == ("hunter", "against grazer")
     cells = list(run.events())[-1]["payoffs"][0][4]
     assert first.images[0].get_array()[:, 0].tolist() == pytest.approx([row[0][0] for row in cells])
-    assert [axes.get_ylabel() for axes in figure.axes[2:]] == ["mean score\n2 games each"] * 2
+    assert [axes.get_ylabel() for axes in figure.axes[2:]] == ["mean score\n2 seeds each"] * 2
     with pytest.raises(UsageError) as refused:
         run.plot(metric="won")
     assert str(refused.value) == (
@@ -107,9 +107,9 @@ def test_payoffs_of_sides_are_a_matrix_for_each(runs, name):
     )
 
 
-def test_ratings_of_a_tournament_and_self_play_have_intervals(runs):
+def test_shares_won_in_a_tournament_and_self_play_have_intervals_over_seeds(runs):
     x, _, _ = labels(runs["tournament"].plot("estimates"))
-    assert x.startswith("rating\nmean, 95 % interval over")
+    assert x == "win rate\nmean, 95 % interval over 2 seeds"
     ticks = runs["crossplay"].plot("estimates").axes[0].get_yticklabels()
     assert [text.get_text() for text in ticks][:3] == [
         "self-play (grazer)", "cross-play (grazer)", "difference (grazer)"
@@ -117,8 +117,8 @@ def test_ratings_of_a_tournament_and_self_play_have_intervals(runs):
     with pytest.raises(UsageError) as refused:
         runs["tournament"].plot("estimates", "ratings")
     assert str(refused.value) == (
-        "A run of tournament has no estimate of 'ratings'. Did you mean 'rating'? Known: rating, "
-        "win_rate, score."
+        "A run of tournament has no estimate of 'ratings'. Did you mean 'rating'? Known: win_rate, "
+        "score, rating."
     )
 
 
@@ -133,7 +133,7 @@ def test_a_win_of_a_tournament_is_over_the_rival_in_the_same_game():
     axes = draw_runs([source], "payoffs", "won").axes
     won = axes[0].images[0].get_array().filled(np.nan)
     assert (won[0, 1], won[1, 0]) == (0.5, 0.5)
-    assert axes[1].get_ylabel() == "share of games won\n3 games each"
+    assert axes[1].get_ylabel() == "share of games won\n3 seeds each"
 
 
 def test_runs_that_differ_in_their_seed_are_one_line_and_others_are_named_by_what_differs(runs):

@@ -1,9 +1,12 @@
 """Policies as classes, functions and instances: they play here, and other processes say what to do."""
 
+from contextlib import closing
+
+import numpy as np
 import pytest
 
 import kinfolk as kf
-from kinfolk.core.errors import SettingsError, UsageError, summarize_error
+from kinfolk.core.errors import KinfolkError, SettingsError, UsageError, summarize_error
 
 EVERYBODY = {"grazer": "candidate", "hunter": "candidate"}
 SHORT = {"world_settings": {"max_ticks": 6}, "episodes": 3}
@@ -64,7 +67,7 @@ def test_policies_are_compared_and_rated_as_objects():
     assert [rating.win_rate for rating in rated.ratings] == [0.5, 0.5]
 
 
-@pytest.mark.parametrize("options", [{"engine": "processes"}, {"isolate": "slot"}])
+@pytest.mark.parametrize("options", [{"engine": "processes"}, {"jobs": 2}, {"isolate": "slot"}])
 def test_other_processes_do_not_have_the_object_and_say_what_to_do(options, tmp_path):
     uri = kf.register_policy(local := make_local_class())
     with pytest.raises(UsageError) as refused:
@@ -75,6 +78,124 @@ def test_other_processes_do_not_have_the_object_and_say_what_to_do(options, tmp_
         "and to run it again later, put its class into a file and import it."
     )
     assert not (tmp_path / "run").exists()
+
+
+def make_net(shape):
+    """A torch module of constant weights, which need no seed."""
+    from torch import nn
+
+    class Net(nn.Module):
+        def __init__(self, inputs, outputs):
+            super().__init__()
+            self.out = nn.Linear(inputs, outputs + 1)
+            nn.init.ones_(self.out.weight)
+            nn.init.zeros_(self.out.bias)
+
+        def forward(self, x):
+            out = self.out(x)
+            return out[:, 1:], out[:, 0]
+
+    return Net(shape.inputs, shape.outputs)
+
+
+def test_a_torch_module_plays_as_a_slot_as_in_training():
+    from kinfolk.policies.neural.own_modules import register_module
+
+    shapes, short = [], {"episodes": 3}
+
+    def remember_shape(shape):
+        shapes.append(shape)
+        return make_net(shape)
+
+    named = {
+        "policy_uri": "kin://net",
+        "policy_kwargs": {"module": register_module(remember_shape)},
+    }
+    expected = kf.evaluate("gym:CartPole-v1", slots={"main": named}, **short)
+    module = make_net(shapes[0])
+    for slots in ({"main": module}, module):
+        assert kf.evaluate("gym:CartPole-v1", slots=slots, **short).returns == expected.returns
+    compared = kf.compare(module, module, world="gym:CartPole-v1", episodes=3)
+    assert compared.means[0].mean == expected.returns["main"].mean
+    for options in ({"jobs": 2}, {"isolate": "slot"}):
+        with pytest.raises(SettingsError, match=r"local/Net-\d+ is an object of one process"):
+            kf.evaluate("gym:CartPole-v1", slots={"main": module}, **short, **options)
+
+
+def test_engines_that_the_caller_made_run_every_job():
+    with closing(kf.make_engine("processes", 2)) as engine:
+        expected = kf.evaluate(slots={"all": "kin://random"}, **SHORT)
+        for _ in range(2):
+            result = kf.evaluate(
+                slots={"all": "kin://random"}, chunk_size=1, **SHORT, engine=engine
+            )
+            assert result == expected
+        compared = kf.compare(
+            "kin://noop", "kin://random", agent_slot_map=EVERYBODY, **SHORT, engine=engine
+        )
+        assert compared.means[1].n == 3
+    with pytest.raises(SettingsError, match="An engine is local, processes, ray or what"):
+        kf.evaluate(slots={"all": "kin://noop"}, **SHORT, engine=3)
+
+
+def test_functions_that_make_worlds_take_names_and_say_so():
+    for function in (kf.make, kf.pettingzoo):
+        with pytest.raises(SettingsError) as refused:
+            function(object())
+        assert str(refused.value) == (
+            f"kf.{function.__name__} takes the name of a world, such as 'savanna', not one object. A "
+            "Gymnasium environment of your own plays by kf.evaluate(env, ...) or kf.train(env, ...)."
+        )
+
+
+def test_a_policy_by_uri_is_called_from_python_with_the_actions_of_the_game(tmp_path):
+    env = kf.pettingzoo("probe", seed=3, max_ticks=6)
+    policy = kf.load_policy("kin://probe-python", env)
+    observations, _ = env.reset()
+    agents = {}
+    for row, name in enumerate(env.agents):
+        agents[name] = policy.agent_policy(row, name.rpartition("_")[0])
+        agents[name].reset(seed=3, episode=0, uid=row)
+    total = 0.0
+    while env.agents:
+        actions = {name: agents[name].step(observations[name]) for name in env.agents}
+        assert all(isinstance(action, kf.Action) for action in actions.values())
+        observations, rewards, *_ = env.step(actions)
+        total += sum(rewards.values())
+        if set(env.agents) - set(agents):
+            break  # newborns have parents, which an agent of its own does not know
+    else:
+        played = kf.evaluate(
+            slots={"all": "kin://probe-python"}, seed=3, episodes=1, world_settings={"max_ticks": 6}
+        )
+        assert total == played.returns["all"].mean
+
+
+@pytest.mark.parametrize("uri", ["kin://random", "class:kinfolk.policies.base.RandomPolicy"])
+def test_a_policy_spec_takes_uris(uri):
+    spec = kf.make("probe").spec
+    row = np.zeros(spec.row_bytes, np.uint8)
+    by_path = kf.PolicySpec("kinfolk.policies.base:RandomPolicy")
+    actions = []
+    for named in (kf.PolicySpec(uri), by_path):
+        agent = kf.initialize_or_load_policy(spec, named).agent_policy(0)
+        agent.reset(seed=5)
+        actions.append([agent.step(row).tolist() for _ in range(8)])
+    assert actions[0] == actions[1]
+    assert len({str(action) for action in actions[0]}) > 1
+
+
+def test_an_observation_that_does_not_fit_is_named():
+    agent = kf.load_policy("kin://random", "probe").agent_policy(0, "grazer")
+    sound = {"window": np.zeros((5, 3)), "body": np.zeros(4)}
+    for wrong, problem in [
+        ({"window": sound["window"]}, "The observation of a grazer has no field 'body'."),
+        ({**sound, "body": np.zeros(3)}, "Field 'body' of a grazer has shape (4,), not (3,)."),
+        ({**sound, "bodi": 1}, "Group grazer has no field 'bodi'. Did you mean 'body'?"),
+    ]:
+        with pytest.raises(KinfolkError) as refused:
+            agent.step(wrong)
+        assert str(refused.value).startswith(problem)
 
 
 def test_something_else_is_no_policy():

@@ -57,7 +57,7 @@ def test_shared_wins_are_rounded():
     assert [row[4] for row in results["rows"]] == ["0.33", "0.33", "0.33"]
 
 
-def test_a_round_robin_compares_the_lead_with_its_uncertainty():
+def test_a_round_robin_says_whether_the_best_can_be_told_from_the_second():
     games = [{"kind": "pair_played", "step": i, "first": 0, "second": 1, "first_score": a,
               "second_score": 1.0, "failures": 0} for i, a in enumerate((0.0, 1.0))]  # fmt: skip
     assert build_results("round_robin", SETTINGS, games[:1])["verdict"] == [
@@ -69,8 +69,8 @@ def test_a_round_robin_compares_the_lead_with_its_uncertainty():
         "title": "probe, seed 3",
         "headings": ["policy", "rating", "uncertainty", "games", "wins"],
         "rows": [["b", "28.0", "4.0", "2", "1.5"], ["a", "24.0", "3.0", "2", "0.5"]],
-        "verdict": ["b is rated highest, 4.0 above a: not more than twice the uncertainty of the "
-                    "difference (10.0)."],
+        "verdict": ["b is rated highest, before a; the difference is not significant (p = 1, shares "
+                    "won on 2 common seeds)."],
     }  # fmt: skip
 
 

@@ -13,6 +13,7 @@ from kinfolk.api.own_objects import name_objects
 from kinfolk.api.results import JobResult, run_job, signature_of
 from kinfolk.core.errors import UsageError
 from kinfolk.core.settings import validate_settings
+from kinfolk.engines.base import Engine
 from kinfolk.evaluation.export import ColumnTable
 from kinfolk.evaluation.formatting import (
     describe_comparison,
@@ -92,11 +93,14 @@ class RoundRobinResult(JobResult, RatingsComputed):
     def __repr__(self) -> str:
         lines = ["RoundRobinResult: rating, and share of games won with its 95 % interval"]
         rated = zip(self.policies, self.ratings, self.failures, strict=True)
-        for policy, rating, failures in sorted(rated, key=lambda row: -row[1].ordinal):
+        # Those that failed come last.
+        for policy, rating, failures in sorted(
+            rated, key=lambda row: (row[2] > 0, -row[1].ordinal)
+        ):
             won = format_estimate((rating.win_rate, rating.win_rate_low, rating.win_rate_high))
             failed = f", {failures} failures" if failures else ""
             lines.append(
-                f"{policy}: {rating.mu:.1f} +- {rating.sigma:.1f}, won {won}, n = {rating.n_games}{failed}"
+                f"{policy}: {rating.mu:.1f}, won {won}, n = {rating.n_seeds} seeds{failed}"
             )
         return "\n  ".join("\n".join([*lines, *self.failure_messages]).splitlines())
 
@@ -127,8 +131,8 @@ class NetEvolutionResult(JobResult, NetsEvolved):
 def evaluate(
     world: str | EnvSource = "probe",
     *,
-    engine: str = "local",
-    jobs: int = 1,
+    engine: str | Engine | None = None,
+    jobs: int | None = None,
     out: str | Path | None = None,
     parallel_policy: bool = False,
     **settings: Unpack[job_arguments.EvaluateArguments],
@@ -141,7 +145,8 @@ def evaluate(
     Args:
         world: World to play in, or an environment of your own: its class, a function that makes it, or
             an instance.
-        engine: Engine that runs the tasks: local, processes or ray.
+        engine: Engine that runs the tasks: local, processes, ray, or one of `kf.make_engine`; by
+            default processes if `jobs` is more than 1, else local.
         jobs: Tasks that run at once.
         out: Folder for the run; without it nothing is stored.
         parallel_policy: Short for `isolate="agent"`: a process for every agent.
@@ -166,8 +171,8 @@ def evaluate(
 def compare(
     *policies: str | PolicySource,
     world: str | EnvSource = "probe",
-    engine: str = "local",
-    jobs: int = 1,
+    engine: str | Engine | None = None,
+    jobs: int | None = None,
     out: str | Path | None = None,
     **settings: Unpack[job_arguments.CompareArguments],
 ) -> ComparisonResult:
@@ -183,7 +188,8 @@ def compare(
             as 'a=URI;b=URI'.
         world: World to play in, or an environment of your own: its class, a function that makes it, or
             an instance.
-        engine: Engine that runs the tasks: local, processes or ray.
+        engine: Engine that runs the tasks: local, processes, ray, or one of `kf.make_engine`; by
+            default processes if `jobs` is more than 1, else local.
         jobs: Tasks that run at once.
         out: Folder for the run; without it nothing is stored.
         settings: Fields of `kf.jobs.Compare`; see `kinfolk settings compare`.
@@ -205,8 +211,8 @@ def compare(
 def round_robin(
     *policies: str | PolicySource,
     world: str | EnvSource = "probe",
-    engine: str = "local",
-    jobs: int = 1,
+    engine: str | Engine | None = None,
+    jobs: int | None = None,
     out: str | Path | None = None,
     **settings: Unpack[job_arguments.EvaluateArguments],
 ) -> RoundRobinResult:
@@ -220,7 +226,8 @@ def round_robin(
         policies: Two or more: a URI each, or a class, function or instance of your own.
         world: World to play in, or an environment of your own: its class, a function that makes it, or
             an instance.
-        engine: Engine that runs the tasks: local, processes or ray.
+        engine: Engine that runs the tasks: local, processes, ray, or one of `kf.make_engine`; by
+            default processes if `jobs` is more than 1, else local.
         jobs: Tasks that run at once.
         out: Folder for the run; without it nothing is stored.
         settings: Fields of `kf.jobs.RoundRobin`: those of an evaluation, without slots and maps.
@@ -257,8 +264,8 @@ def _name_candidates(function: str, policies: tuple[Any, ...]) -> tuple[str, ...
 def evolve_roles(
     world: str = "cogsguard",
     *,
-    engine: str = "local",
-    jobs: int = 1,
+    engine: str | Engine | None = None,
+    jobs: int | None = None,
     out: str | Path | None = None,
     **settings: Unpack[job_arguments.EvolveRolesArguments],
 ) -> RoleEvolutionResult:
@@ -266,7 +273,8 @@ def evolve_roles(
 
     Args:
         world: World to play in; it needs a catalog of roles.
-        engine: Engine that runs the tasks: local, processes or ray.
+        engine: Engine that runs the tasks: local, processes, ray, or one of `kf.make_engine`; by
+            default processes if `jobs` is more than 1, else local.
         jobs: Tasks that run at once.
         out: Folder for the run; without it a new one in `runs`.
         settings: Fields of `kf.jobs.EvolveRoles`; see `kinfolk settings evolve-roles`.
@@ -295,8 +303,8 @@ def evolve_roles(
 def evolve_nets(
     task: str = "gym:CartPole-v1",
     *,
-    engine: str = "local",
-    jobs: int = 1,
+    engine: str | Engine | None = None,
+    jobs: int | None = None,
     out: str | Path | None = None,
     **settings: Unpack[job_arguments.EvolveNetsArguments],
 ) -> NetEvolutionResult:
@@ -304,7 +312,8 @@ def evolve_nets(
 
     Args:
         task: World, or Gymnasium task as gym:ID or gym:MODULE:ID.
-        engine: Engine that runs the tasks: local, processes or ray.
+        engine: Engine that runs the tasks: local, processes, ray, or one of `kf.make_engine`; by
+            default processes if `jobs` is more than 1, else local.
         jobs: Tasks that run at once.
         out: Folder for the run; without it a new one in `runs`.
         settings: Fields of `kf.jobs.EvolveNets`; see `kinfolk settings evolve-nets`.

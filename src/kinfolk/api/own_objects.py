@@ -28,7 +28,7 @@ def name_objects(settings: Mapping[str, Any]) -> dict[str, Any]:
 
         named["world"] = register_env(named["world"])
     for field in ("slots", "policy_slots"):
-        if isinstance(named.get(field), Mapping):
+        if named.get(field) is not None:
             from kinfolk.policies.own_policies import name_policies
 
             named[field] = name_policies(named[field])

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import inspect
 import json
+import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import closing
 from dataclasses import dataclass, field, fields
 from itertools import chain
 from pathlib import Path
@@ -22,10 +22,13 @@ from kinfolk.api.stored_runs import StoredRun, load_run
 from kinfolk.core.errors import SettingsError, require
 from kinfolk.core.events import Event, TimingEvent
 from kinfolk.core.settings import Settings
-from kinfolk.engines import make_engine
+from kinfolk.engines import opened_engine
+from kinfolk.engines.base import Engine, LocalEngine
 from kinfolk.evaluation.export import ColumnTable
 from kinfolk.evaluation.failures import describe_run_failures
+from kinfolk.evaluation.rollout import RolloutTiming, merge_timings
 from kinfolk.evaluation.statistics import Estimate
+from kinfolk.isolation.failures import IsolationWarning
 from kinfolk.policies.own_policies import find_object_uris, make_other_process_error
 from kinfolk.store.files import as_store_error
 from kinfolk.store.run import create_run
@@ -54,47 +57,61 @@ _JOBS = {
 class JobResult(Event):
     """What a job found: the facts of its last event, and the run that holds the rest.
 
-    Two results are equal if the jobs found the same, wherever they were run and stored; timings are
-    no part of a result.
+    Two results are equal if the jobs found the same, wherever they were run and stored. What was measured
+    meanwhile (`monitoring`) is not compared, and is no part of `to_dict()`.
 
     Args:
         run: The stored run; None if the job was not stored.
+        monitoring: Time, latencies, processes, restarts and memory of each slot, and warnings about
+            isolation, of jobs that evaluate policies; None for other jobs.
         failure_messages: A message for each policy that failed, as the command prints it.
     """
 
     # The stored run; None if the job was not stored.
     run: StoredRun | None = field(default=None, compare=False)
+    monitoring: RolloutTiming | None = field(default=None, compare=False)
     failure_messages: tuple[str, ...] = ()  # one for each policy that failed
 
     @classmethod
-    def from_event(cls: type[R], event: Event, settings: Settings, run: StoredRun | None) -> R:
+    def from_event(
+        cls: type[R],
+        event: Event,
+        settings: Settings,
+        run: StoredRun | None,
+        monitoring: RolloutTiming | None = None,
+    ) -> R:
         """Return the result whose facts are those of a job's last event.
 
         Args:
             event: Last event of the job.
             settings: Settings of the job.
             run: The stored run, if there is one.
+            monitoring: What was measured, if the job evaluates policies.
         """
         facts = {f.name: getattr(event, f.name) for f in fields(event)}
         messages: list[str] = []
         if "failed_slots" in facts:
             messages, _ = describe_run_failures(settings.model_dump(), event.to_dict())
-        return cls(**facts, run=run, failure_messages=tuple(messages))
+        return cls(**facts, run=run, monitoring=monitoring, failure_messages=tuple(messages))
 
     def to_dict(self) -> dict[str, Any]:
         """Return the result as plain values, with the folder of the run in place of the run."""
-        folder = None if self.run is None else str(self.run.folder)
-        return {**super().to_dict(), "run": folder}
+        plain = super().to_dict()
+        del plain["monitoring"]
+        plain["run"] = None if self.run is None else str(self.run.folder)
+        return plain
 
     @classmethod
     def from_dict(cls: type[R], facts: Mapping[str, Any]) -> R:
-        """Return the result that `to_dict` gave, also after it was written as JSON; its `run` is None.
+        """Return the result that `to_dict` gave, also after it was written as JSON.
+
+        Its `run` and `monitoring` are None.
 
         Raises:
             SettingsError: A fact is missing or has another type.
         """
         hints, values = get_type_hints(cls), dict[str, Any]()
-        for name in [f.name for f in fields(cls) if f.name != "run"]:
+        for name in [f.name for f in fields(cls) if f.name not in ("run", "monitoring")]:
             require(name in facts, f"The facts of {cls.__name__} have no '{name}'.")
             try:
                 values[name] = TypeAdapter(hints[name]).validate_python(facts[name])
@@ -116,7 +133,7 @@ class JobResult(Event):
 
     def columns(self) -> ColumnTable:
         """Return what `frame()` and `save()` write, as columns."""
-        return list_estimates(super().to_dict())
+        return list_estimates(self.to_dict())
 
     def plot(self, kind: str | None = None, metric: str | Sequence[str] | None = None) -> Any:
         """Return a matplotlib figure of the result: that of its run, as `StoredRun.plot` draws it.
@@ -136,7 +153,7 @@ class JobResult(Event):
 
         if self.run is not None:
             return self.run.plot(kind, metric)
-        events = [json.loads(json.dumps(super().to_dict()))]
+        events = [json.loads(json.dumps(self.to_dict()))]
         return draw_runs([FigureSource("", _JOBS[self.kind], {}, events)], kind, metric)
 
     def save(self, path: str | Path) -> None:
@@ -160,6 +177,8 @@ class JobResult(Event):
         hidden = ("failed_slots", "failure_messages")  # shown as messages
         facts = {name: value for name, value in self.to_dict().items() if name not in hidden}
         failures = [f"  {line}" for text in self.failure_messages for line in text.splitlines()]
+        if self.monitoring is not None:
+            failures += [f"  {text}" for text in self.monitoring.warnings]
         return "\n".join([type(self).__name__, *failures, *_format_lines(facts)])
 
 
@@ -204,8 +223,8 @@ def run_job(
     name: str,
     job: Callable[..., Iterator[Any]],
     settings: Settings,
-    engine: str,
-    jobs: int,
+    engine: str | Engine | None,
+    jobs: int | None,
     out: str | Path | None,
     may_rename: bool = False,
 ) -> R:
@@ -216,8 +235,8 @@ def run_job(
         name: Name of the job in a run's folder.
         job: Function of the job: takes settings, engine and snapshot, yields events.
         settings: Settings of the job.
-        engine: Name of the engine that runs the tasks: local, processes or ray.
-        jobs: Tasks that run at once.
+        engine: Engine that runs the tasks, or its name; None for that of `jobs`.
+        jobs: Tasks that run at once; None for the engine's own number.
         out: Folder for the run; None stores nothing.
         may_rename: Whether a number is added to the folder's name if it exists.
 
@@ -227,11 +246,12 @@ def run_job(
     Raises:
         UsageError: A setting, world or policy is wrong, or the folder exists; nothing is written.
     """
-    for uri in find_object_uris(settings.model_dump()) if engine != "local" else ():
-        raise make_other_process_error(uri)
     last: Event | None = None
     run = None
-    with closing(make_engine(engine, jobs)) as workers:
+    with opened_engine(engine, jobs) as workers:
+        for uri in find_object_uris(settings.model_dump()):
+            if not isinstance(workers, LocalEngine):
+                raise make_other_process_error(uri)
         stream = job(settings, workers)
         if out is not None:
             folder = Path(out)
@@ -243,13 +263,20 @@ def run_job(
             run = create_run(folder, name, settings.model_dump(), may_rename)
             items = stream if first is None else chain([first], stream)
             stream = run_and_store(run, lambda _: items)
+        timings: list[RolloutTiming] = []
         with showing_progress(name, settings) as tell:
             for item in stream:
-                if isinstance(item, Event) and not isinstance(item, TimingEvent):
+                if isinstance(item, RolloutTiming):
+                    timings.append(item)
+                elif isinstance(item, Event) and not isinstance(item, TimingEvent):
                     last = item
                     tell(item)
     assert last is not None  # every job ends with an event
-    return result_type.from_event(last, settings, None if run is None else load_run(run.folder))
+    monitoring = merge_timings(timings) if timings else None
+    for text in () if monitoring is None else monitoring.warnings:
+        warnings.warn(text, IsolationWarning, stacklevel=3)  # of the caller of kf.evaluate
+    stored = None if run is None else load_run(run.folder)
+    return result_type.from_event(last, settings, stored, monitoring)
 
 
 def signature_of(model: type[Settings]) -> Callable[[F], F]:

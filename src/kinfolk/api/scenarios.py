@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Unpack
 from kinfolk.api.frames import to_html
 from kinfolk.api.results import JobResult, run_job, signature_of
 from kinfolk.core.settings import validate_settings
+from kinfolk.engines.base import Engine
 from kinfolk.evaluation.export import ColumnTable
 from kinfolk.evaluation.formatting import format_estimate
 from kinfolk.jobs.scenarios.job import ScenariosEvaluated, tabulate_scores
@@ -68,8 +69,8 @@ def scenarios(file: str | Path | None = None) -> dict[str, Scenario]:
 def evaluate_scenarios(
     policies: str | PolicySource | Mapping[str, str | PolicySource],
     *,
-    engine: str = "local",
-    jobs: int = 1,
+    engine: str | Engine | None = None,
+    jobs: int | None = None,
     out: str | Path | None = None,
     **settings: Unpack[job_arguments.EvaluateScenariosArguments],
 ) -> ScenarioResult:
@@ -82,7 +83,8 @@ def evaluate_scenarios(
     Args:
         policies: A policy for all scenarios (a URI, or a class, function or instance of your own), or a
             table of them by what they play: a group, a part of its name such as `prey`, or a world.
-        engine: Engine that runs the tasks: local, processes or ray.
+        engine: Engine that runs the tasks: local, processes, ray, or one of `kf.make_engine`; by
+            default processes if `jobs` is more than 1, else local.
         jobs: Tasks that run at once.
         out: Folder for the run; without it nothing is stored.
         settings: Fields of `kf.jobs.EvaluateScenarios`; see `kinfolk settings scenarios`.

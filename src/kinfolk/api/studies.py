@@ -10,6 +10,7 @@ from pathlib import Path
 from kinfolk.api.frames import to_html
 from kinfolk.api.results import JobResult, run_job
 from kinfolk.core.errors import UsageError
+from kinfolk.engines.base import Engine
 from kinfolk.evaluation.export import ColumnTable
 from kinfolk.evaluation.formatting import format_estimate
 from kinfolk.jobs.studies.checks import check_plan
@@ -65,8 +66,8 @@ def study(
     plan: str | Path,
     *,
     quick: bool = False,
-    engine: str = "local",
-    jobs: int = 1,
+    engine: str | Engine | None = None,
+    jobs: int | None = None,
     out: str | Path | None = None,
 ) -> StudyResult:
     """Run a pre-registered study to its end, and write its report.
@@ -74,7 +75,8 @@ def study(
     Args:
         plan: Name of a plan of kinfolk (`kinfolk study` lists them), or path of a TOML file.
         quick: Run the variant of about a minute, which decides nothing.
-        engine: Engine that does the runs: local, processes or ray.
+        engine: Engine that does the runs: local, processes, ray, or one of `kf.make_engine`; by
+            default processes if `jobs` is more than 1, else local.
         jobs: Runs at once.
         out: Folder for the run; without it a new one in `runs`.
 

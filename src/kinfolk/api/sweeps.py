@@ -12,6 +12,7 @@ from kinfolk.api.frames import to_html
 from kinfolk.api.own_objects import name_objects
 from kinfolk.api.results import JobResult, run_job
 from kinfolk.core.settings import validate_settings
+from kinfolk.engines.base import Engine
 from kinfolk.evaluation.export import ColumnTable
 from kinfolk.evaluation.formatting import format_estimate
 from kinfolk.jobs.sweeps.job import SweepDone
@@ -72,8 +73,8 @@ def sweep(
     search_seed: int = 0,
     seeds: int | Sequence[int] = 1,
     metric: str | None = None,
-    engine: str = "local",
-    jobs: int = 1,
+    engine: str | Engine | None = None,
+    jobs: int | None = None,
     out: str | Path | None = None,
     **settings: Any,
 ) -> SweepResult:
@@ -95,7 +96,8 @@ def sweep(
         search_seed: Random seed of a search.
         seeds: Number of seeds, from 0 on, or the seeds themselves.
         metric: Metric of the summary and the figure; by default that of the job.
-        engine: Engine that runs the points: local, processes or ray.
+        engine: Engine that runs the points: local, processes, ray, or one of `kf.make_engine`; by
+            default processes if `jobs` is more than 1, else local.
         jobs: Points that run at once.
         out: Folder for the run; without it nothing is stored.
         settings: Settings of the job that all points share.

@@ -13,8 +13,9 @@ from kinfolk.api.results import JobResult, run_job, signature_of
 from kinfolk.core.errors import UsageError
 from kinfolk.core.events import Job
 from kinfolk.core.settings import Settings, merge_settings, validate_settings
+from kinfolk.engines.base import Engine
 from kinfolk.evaluation.export import ColumnTable
-from kinfolk.evaluation.formatting import describe_equal_scores, format_estimate
+from kinfolk.evaluation.formatting import describe_standings, format_estimate
 from kinfolk.evaluation.statistics import Estimate
 from kinfolk.jobs.crossplay import CrossPlay, CrossPlayDone
 from kinfolk.jobs.crossplay import crossplay as crossplay_job
@@ -75,20 +76,23 @@ class TournamentResult(_MeetingResult, TournamentDone):
         for row in self.standings:
             side = f" ({row.side})" if row.side else ""
             failed = f", {row.failures} failures" if row.failures else ""
-            rating = f"{format_estimate(row.rating)}, n = {row.rating.n}"
-            lines.append(f"  {row.rank}. {row.name}{side}: {rating}{failed}")
+            rank = "disqualified" if row.rank is None else f"{row.rank}."
+            won = f"won {format_estimate(row.win_rate)}, n = {row.win_rate.n} seeds"
+            lines.append(
+                f"  {rank} {row.name}{side}: rating {format_estimate(row.rating)}, {won}{failed}"
+            )
         return "\n".join([*lines, *_indent((*self._notes(), *self.failure_messages))])
 
     def _notes(self) -> list[str]:
-        """Return notes about intervals without width."""
-        return describe_equal_scores([(row.name, row.score) for row in self.standings])
+        """Return how policies are ranked, and which ranks to distrust."""
+        return describe_standings(self.format, self.standings)
 
     def _repr_html_(self) -> str:
         rows = [
             [row.rank, row.name, row.side, row.rating, row.win_rate, row.score, row.failures]
             for row in self.standings
         ]
-        headings = ["", "policy", "side", "rating (95 %)", "won (95 %)", "score (95 %)", "failures"]
+        headings = ["", "policy", "side", "rating", "won (95 %)", "score (95 %)", "failures"]
         notes = "".join(f"<p>{escape(note)}</p>" for note in self._notes())
         return to_html(headings, rows, "Leaderboard") + notes
 
@@ -143,8 +147,8 @@ def _columns(rows: list[dict[str, Any]]) -> dict[str, list[Any]]:
 @signature_of(Tournament)
 def tournament(
     *policies: PolicySource,
-    engine: str = "local",
-    jobs: int = 1,
+    engine: str | Engine | None = None,
+    jobs: int | None = None,
     out: str | Path | None = None,
     **settings: Unpack[job_arguments.TournamentArguments],
 ) -> TournamentResult:
@@ -155,11 +159,12 @@ def tournament(
     ...     grazers, {"hunter": {"random": "kin://random"}}, world="probe", sandbox=False, isolate="none"
     ... )
     >>> sorted((row.side, row.name, row.score.n) for row in result.standings)
-    [('grazer', 'random', 2), ('grazer', 'still', 2), ('hunter', 'random', 4)]
+    [('grazer', 'random', 10), ('grazer', 'still', 10), ('hunter', 'random', 10)]
 
     Args:
         policies: Folders, policy files, a .toml of settings, URIs, classes, or tables of these by name.
-        engine: Engine that plays the games: local, processes or ray.
+        engine: Engine that plays the games: local, processes, ray, or one of `kf.make_engine`; by
+            default processes if `jobs` is more than 1, else local.
         jobs: Tasks that run at once.
         out: Folder for the run, with the page `tournament.html`; without it nothing is stored.
         settings: Fields of `kf.jobs.Tournament`; see `kinfolk settings tournament`.
@@ -179,8 +184,8 @@ def tournament(
 @signature_of(CrossPlay)
 def crossplay(
     *policies: PolicySource,
-    engine: str = "local",
-    jobs: int = 1,
+    engine: str | Engine | None = None,
+    jobs: int | None = None,
     out: str | Path | None = None,
     **settings: Unpack[job_arguments.CrossPlayArguments],
 ) -> CrossPlayResult:
@@ -194,7 +199,8 @@ def crossplay(
 
     Args:
         policies: Folders, policy files, a .toml of settings, URIs, classes, or tables of these by name.
-        engine: Engine that plays the games: local, processes or ray.
+        engine: Engine that plays the games: local, processes, ray, or one of `kf.make_engine`; by
+            default processes if `jobs` is more than 1, else local.
         jobs: Tasks that run at once.
         out: Folder for the run, with the page `tournament.html`; without it nothing is stored.
         settings: Fields of `kf.jobs.CrossPlay`; see `kinfolk settings crossplay`.
@@ -218,8 +224,8 @@ def _run_meeting(
     model: type[Settings],
     policies: tuple[PolicySource, ...],
     settings: dict[str, Any],
-    engine: str,
-    jobs: int,
+    engine: str | Engine | None,
+    jobs: int | None,
     out: str | Path | None,
 ) -> M:
     """Run a tournament or cross-play, and write its page if it is stored.
@@ -231,7 +237,7 @@ def _run_meeting(
         model: Class of its settings.
         policies: Sources of the policies.
         settings: Other settings.
-        engine: Name of the engine.
+        engine: Engine that plays the games, or its name.
         jobs: Tasks that run at once.
         out: Folder for the run; None stores nothing.
     """

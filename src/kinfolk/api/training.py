@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
@@ -12,7 +13,8 @@ from kinfolk.api.results import JobResult, run_job, signature_of
 from kinfolk.core.errors import UsageError
 from kinfolk.core.events import Event, FileChunk, Snapshot
 from kinfolk.core.settings import validate_settings
-from kinfolk.engines import make_engine
+from kinfolk.engines import opened_engine
+from kinfolk.engines.base import Engine
 from kinfolk.evaluation.export import ColumnTable
 from kinfolk.evaluation.statistics import Estimate
 from kinfolk.jobs.train.job import train as train_job
@@ -64,8 +66,8 @@ def train(
     world: str | EnvSource = "probe",
     *,
     env_kwargs: Mapping[str, Any] | None = None,
-    engine: str = "local",
-    jobs: int = 1,
+    engine: str | Engine | None = None,
+    jobs: int | None = None,
     out: str | Path | None = None,
     **settings: Unpack[TrainArguments],
 ) -> TrainingResult:
@@ -75,7 +77,8 @@ def train(
         world: World to play in, a Gymnasium task as gym:ID, or an environment of your own: its
             class, a function that makes it, or an instance.
         env_kwargs: Keyword arguments of the Gymnasium task.
-        engine: Engine that runs the tasks: local, processes or ray.
+        engine: Engine that runs the tasks: local, processes, ray, or one of `kf.make_engine`; by
+            default processes if `jobs` is more than 1, else local.
         jobs: Tasks that run at once.
         out: Folder for the run; without it a new one in `runs`.
         settings: Fields of `kf.jobs.Train`; see `kinfolk settings train`. In a table of `slots`, a
@@ -105,7 +108,8 @@ class Trainer(TrainingLoop):
         world: World to play in, a Gymnasium task as gym:ID, or an environment of your own: its
             class, a function that makes it, or an instance.
         env_kwargs: Keyword arguments of the Gymnasium task.
-        engine: Engine that runs the tasks: local, processes or ray.
+        engine: Engine that runs the tasks: local, processes, ray, or one of `kf.make_engine`; by
+            default processes if `jobs` is more than 1, else local.
         jobs: Tasks that run at once.
         settings: Fields of `kf.jobs.Train`; see `kinfolk settings train`. In a table of `slots`, a
             policy, or its `class_path`, may also be a torch module: its class, a function that makes
@@ -121,16 +125,18 @@ class Trainer(TrainingLoop):
         world: str | EnvSource = "probe",
         *,
         env_kwargs: Mapping[str, Any] | None = None,
-        engine: str = "local",
-        jobs: int = 1,
+        engine: str | Engine | None = None,
+        jobs: int | None = None,
         **settings: Unpack[TrainArguments],
     ) -> None:
         chosen, self._league = _read_settings(world, env_kwargs, dict(settings)), None
+        self._resources = ExitStack()
+        workers = self._resources.enter_context(opened_engine(engine, jobs))
         if not chosen.league:
-            super().__init__(chosen, make_engine(engine, jobs))
+            super().__init__(chosen, workers)
             return
-        self.settings, self._engine = chosen, make_engine(engine, jobs)
-        self._league = LeagueLoop(chosen, self._engine)
+        self.settings = chosen
+        self._league = LeagueLoop(chosen, workers)
         self.state = self._league.loops[0].state
 
     @property
@@ -174,7 +180,7 @@ class Trainer(TrainingLoop):
             super().close()
         else:
             self._league.close()
-        self._engine.close()
+        self._resources.close()
 
     def __enter__(self) -> Trainer:
         return self

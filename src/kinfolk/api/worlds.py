@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack, overload
 
 import numpy as np
 
+from kinfolk.core.errors import require
 from kinfolk.core.html_table import html_table
 from kinfolk.core.random import WORLD_STREAM, episode_key, fold_in
 from kinfolk.evaluation.metrics import MetricInfo, describe_metrics
@@ -83,6 +84,7 @@ def make(
     Returns:
         The batch, ready for its first step.
     """
+    _require_name("make", name)
     batch: World = build_world(name, {**(settings or {}), **rules}, worlds, preset)
     keys = [fold_in(episode_key(seed, episode), WORLD_STREAM) for episode in range(worlds)]
     batch.reset(np.array(keys, dtype=np.int64))
@@ -121,8 +123,22 @@ def pettingzoo(
         settings: Rules to change, as a table; for worlds whose name is not known beforehand.
         rules: Rules to change, by name; see `kinfolk settings WORLD`.
     """
+    _require_name("pettingzoo", name)
     changed = {**(settings or {}), **rules}
     return make_parallel(name, preset=preset, seed=seed, render_mode=render_mode, **changed)
+
+
+def _require_name(function: str, name: object) -> None:
+    """Check that a world is given by name.
+
+    Raises:
+        SettingsError: It is an environment or another object.
+    """
+    require(
+        isinstance(name, str),
+        f"kf.{function} takes the name of a world, such as 'savanna', not one {type(name).__name__}. A "
+        "Gymnasium environment of your own plays by kf.evaluate(env, ...) or kf.train(env, ...).",
+    )
 
 
 class MetricTable(list[MetricInfo]):

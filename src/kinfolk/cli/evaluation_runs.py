@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
+from dataclasses import asdict
 from typing import Annotated, Any
 
 import typer
@@ -268,13 +269,13 @@ def list_failures(run: Any) -> list[dict[str, Any]]:
 
 def read_timings(run: Any) -> dict[str, Any]:
     """Return the aggregated timings of a run; damaged lines are left out with a warning."""
-    from kinfolk.evaluation.rollout import aggregate_timings, filter_valid_timings
+    from kinfolk.evaluation.rollout import merge_timings, parse_timings
     from kinfolk.store.event_log import TIMINGS_FILE
 
     timings = run.timings()
-    lines = filter_valid_timings(timings.lines)
-    damaged = timings.n_damaged + len(timings.lines) - len(lines)
+    valid = parse_timings(timings.lines)
+    damaged = timings.n_damaged + len(timings.lines) - len(valid)
     if damaged:
         count = "1 line" if damaged == 1 else f"{damaged} lines"
         print(f"{run.folder / TIMINGS_FILE} is damaged: {count} left out.", file=sys.stderr)
-    return aggregate_timings(lines)
+    return asdict(merge_timings(valid))

@@ -91,7 +91,7 @@ def _check_given_once(command: str, parsed: Sequence[Any], words: Sequence[str])
         raise UsageError(f"{name} was given {times}; {command} takes one.{hint}")
 
 
-def settings_command(job: str, *options: str, engine: str = "local") -> type[TyperCommand]:
+def settings_command(job: str, *options: str, engine: str | None = None) -> type[TyperCommand]:
     """Return a class of commands that have a flag for every setting of a job.
 
     The settings model is loaded when the command runs, completes or shows its own help. A setting

@@ -35,9 +35,15 @@ def run_argument(description: str) -> Any:
 
 def job_options(
     engine: Annotated[
-        str, typer.Option(help="local, processes or ray.", autocompletion=complete_engine)
-    ] = "local",
-    jobs: Annotated[int, typer.Option(help="Tasks that run at once.")] = 2,
+        str | None,
+        typer.Option(
+            help="local, processes or ray; by default processes if --jobs is more than 1.",
+            autocompletion=complete_engine,
+        ),
+    ] = None,
+    jobs: Annotated[
+        int | None, typer.Option(help="Tasks that run at once; by default 2 if not local.")
+    ] = None,
     address: Annotated[str | None, typer.Option(help="Address of a Ray cluster to join.")] = None,
     config: Annotated[
         Path | None,
@@ -62,8 +68,8 @@ class JobCall:
         out: Folder of a new run; by default one in `runs`.
         resume: Folder of a run to resume.
         json: Whether one JSON document is all that goes to stdout.
-        engine: Name of the engine that runs the tasks.
-        jobs: Tasks that run at once.
+        engine: Name of the engine that runs the tasks; None for that of `jobs`.
+        jobs: Tasks that run at once; None for the engine's own number.
         address: Address of a Ray cluster to join.
     """
 
@@ -72,8 +78,8 @@ class JobCall:
     out: Path | None = None
     resume: Path | None = None
     json: bool = False
-    engine: str = "local"
-    jobs: int = 2
+    engine: str | None = None
+    jobs: int | None = None
     address: str | None = None
 
     def make_engine(self) -> Any:

@@ -56,7 +56,9 @@ def study(
     engine: Annotated[
         str, typer.Option(help="local, processes or ray.", autocompletion=complete_engine)
     ] = "processes",
-    n_jobs: Annotated[int, typer.Option("--jobs", help="Runs at once.")] = 2,
+    n_jobs: Annotated[
+        int | None, typer.Option("--jobs", help="Runs at once; by default 2 if not local.")
+    ] = None,
     address: Annotated[str | None, typer.Option(help="Address of a Ray cluster to join.")] = None,
     out: Annotated[Path | None, typer.Option(help="Folder for the run.")] = None,
     resume: Annotated[
@@ -69,7 +71,7 @@ def study(
     if plan is None and resume is None:
         if quick or check or show or out:
             raise UsageError("Which study? Give the name of a plan; kinfolk study lists them.")
-        _list_plans(n_jobs, json)
+        _list_plans(call.make_engine().jobs, json)
     elif show:
         if plan is None or check or json:
             raise UsageError(
@@ -81,7 +83,7 @@ def study(
     elif check:
         if plan is None:
             raise UsageError("--check is of a plan, not of a run. Give its name or file.")
-        _check_plan(plan, quick, n_jobs)
+        _check_plan(plan, quick, call.make_engine().jobs)
     else:
         if resume is not None and (quick or out):
             raise UsageError("--resume continues the study as it was registered; give no options.")
@@ -170,7 +172,7 @@ def _run_study(call: JobCall, source: str | None, quick: bool) -> None:
                 require_same_plan(settings, source)
             _note_changed_plan(settings)
         note(
-            f"Plan {settings.name}, SHA-256 {settings.sha256[:12]}: {_describe_time(settings, call.jobs)}"
+            f"Plan {settings.name}, SHA-256 {settings.sha256[:12]}: {_describe_time(settings, engine.jobs)}"
         )
         was_done = run.status == "done"
         if not was_done:

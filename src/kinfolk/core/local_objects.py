@@ -6,6 +6,12 @@ import sys
 from typing import Any
 
 LOCAL_PREFIX = "local/"  # of names that are valid in this process only
+_names: set[str] = set()  # of all objects that are kept in this process
+
+
+def is_local_object(name: str) -> bool:
+    """Return whether a name is that of an object which this process keeps."""
+    return name in _names
 
 
 class LocalObjects:
@@ -44,4 +50,5 @@ class LocalObjects:
         label = kind if is_instance else str(getattr(source, "__name__", kind))
         name = f"{LOCAL_PREFIX}{label.strip('<>')}-{len(self._objects) + 1}"
         self._objects[name] = source
+        _names.add(name)
         return name

@@ -98,11 +98,18 @@ class LocalEngine:
     """Runs tasks in this process: the reference for the other engines.
 
     Args:
-        jobs: Accepted so that all engines are constructed alike; one task runs at a time.
+        jobs: Accepted so that all engines are constructed alike; it has to be 1.
+
+    Raises:
+        SettingsError: `jobs` is another number.
     """
 
     def __init__(self, jobs: int = 1) -> None:
-        validate_jobs(jobs)
+        if validate_jobs(jobs) > 1:
+            raise SettingsError(
+                f"The engine local runs one task at a time, not {jobs}. Choose the engine processes, or "
+                "leave the engine out."
+            )
 
     @property
     def jobs(self) -> int:

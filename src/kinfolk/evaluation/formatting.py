@@ -164,23 +164,56 @@ def _negate(difference: EstimateValues) -> EstimateValues:
 
 
 def describe_standings(form: str, standings: Sequence[Sequence[Any]]) -> list[str]:
-    """Describe how the policies of a tournament are ranked, and whose intervals have no width.
+    """Describe how the policies of a tournament are ranked, and which ranks to distrust.
 
     Args:
         form: `swiss`, or another format.
         standings: Standings as in an event; without any, there is nothing to describe.
     """
-    scores = [(row[1], row[5]) for row in standings]
-    return [_describe_ranking(form), *describe_equal_scores(scores)] if standings else []
+    if not standings:
+        return []
+    by = "points, then by the rating (mu - 3 sigma)" if form == "swiss" else "rating (mu - 3 sigma)"
+    lines = [f"Ranked by {by}. Equal scores and shares won share a rank."]
+    if len(standings[0]) > _DISQUALIFIED:  # runs of earlier versions have fewer columns
+        lines += _describe_sample(standings)
+    return [*lines, *describe_equal_scores([(row[1], row[5]) for row in standings])]
 
 
-def _describe_ranking(form: str) -> str:
-    """Describe how the policies of a tournament are ranked, in two sentences."""
-    by = "points, then by mu - 3 sigma" if form == "swiss" else "mu - 3 sigma"
-    return (
-        f"Ranked by {by} of the rating, which lies below the interval that is shown. Equal scores and shares won "
-        f"share a rank; among them, a policy that failed in more episodes comes later."
+_DISQUALIFIED, _P_VALUE = 10, 11  # columns of a standing
+
+
+def _group_close(standings: Sequence[Sequence[Any]]) -> list[str]:
+    """Return the ranges of ranks in which no policy can be told apart from the next one."""
+    from kinfolk.evaluation.significance import SIGNIFICANCE_LEVEL
+
+    groups: list[list[Sequence[Any]]] = []
+    is_close = False  # whether the row belongs to the group of the row above
+    for row in standings:
+        if not is_close:
+            groups.append([])
+        groups[-1].append(row)
+        is_close = row[_P_VALUE] is not None and row[_P_VALUE] >= SIGNIFICANCE_LEVEL
+    ends = [(group[0], group[-1]) for group in groups if group[0][0] != group[-1][0]]
+    return [f"{first[0]}. {first[1]} to {last[0]}. {last[1]}" for first, last in ends]
+
+
+def _describe_sample(standings: Sequence[Sequence[Any]]) -> Iterator[str]:
+    """Yield what the intervals are over, which ranks cannot be told apart, and who is disqualified."""
+    counts = {row[5][3] for row in standings if row[5] is not None}
+    yield (
+        f"Intervals are over seeds ({describe_counts(counts, 'seeds')}): games on one seed are not "
+        "independent."
     )
+    groups = _group_close(standings)
+    if groups:
+        yield (
+            f"Neighbours that the shares won on the same seeds cannot tell apart: {', '.join(groups)}. "
+            "More --games may."
+        )
+    for row in standings:
+        if row[_DISQUALIFIED]:
+            side = f" ({row[2]})" if row[2] else ""
+            yield f"{row[1]}{side} is disqualified (--max-failure-rate): {row[_DISQUALIFIED]}."
 
 
 def has_separate_sides(league: Mapping[str, Any]) -> bool:

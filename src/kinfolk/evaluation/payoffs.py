@@ -58,20 +58,22 @@ def build_payoffs(
 
 
 def collect_scores(games: Iterable[PlayerScores]) -> dict[tuple[int, int], list[float]]:
-    """Return the scores of each player in games with each other player, in the order of the games.
+    """Return the scores of each player in games with each other player, a mean for each seed.
 
-    A player that meets itself has the mean of its scores in that game.
+    Two players meet on a seed more than once if games have three players or rounds are repeated. A
+    player that meets itself has the mean of its scores in that game.
     """
-    scores: defaultdict[tuple[int, int], list[float]] = defaultdict(list)
-    for players, values in games:
-        totals: defaultdict[tuple[int, int], list[float]] = defaultdict(list)
+    scores: defaultdict[tuple[int, int], defaultdict[int, list[float]]]
+    scores = defaultdict(lambda: defaultdict(list))
+    for players, values, game in games:
         for i, player in enumerate(players):
             for j, other in enumerate(players):
                 if i != j:
-                    totals[player, other].append(values[i])
-        for pair, of_game in totals.items():
-            scores[pair].append(float(np.mean(of_game)))
-    return dict(scores)
+                    scores[player, other][game].append(values[i])
+    return {
+        pair: [float(np.mean(of_seed)) for of_seed in by_game.values()]
+        for pair, by_game in scores.items()
+    }
 
 
 def _estimate(values: Sequence[float] | None) -> Estimate | None:

@@ -1,7 +1,12 @@
-"""Ratings of players from the ranks in their games, by the Plackett-Luce model of openskill."""
+"""Ratings of players from the ranks in their games, by the Plackett-Luce model of openskill.
+
+Games of one number are played on the same seed by all players, so they are not independent: intervals
+are over seeds, of which each player has one value, the mean over its games on that seed.
+"""
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
@@ -10,24 +15,18 @@ import numpy as np
 from kinfolk.core.arrays import AnyArray
 from kinfolk.evaluation.statistics import Estimate, estimate_proportion
 
-_Z_95 = 1.959964  # standard deviations on each side of a 95 % interval
-
 
 class Rating(NamedTuple):
-    """The skill of a player with its uncertainty, and its win rate."""
+    """The skill of a player by the model, and its win rate."""
 
     mu: float  # mean of the skill
-    sigma: float  # its standard deviation
+    sigma: float  # its standard deviation, if all games were independent
     ordinal: float  # mu - 3 sigma, the conservative rating by which players are ranked
     n_games: int
     win_rate: float  # share of rivals beaten in the same game; ties count half
-    win_rate_low: float | None  # the 95 % confidence interval; None with fewer than two games
+    win_rate_low: float | None  # the 95 % confidence interval; None with fewer than two seeds
     win_rate_high: float | None
-
-    @property
-    def interval(self) -> tuple[float, float]:
-        """The central 95 % of the model's belief about the skill."""
-        return self.mu - _Z_95 * self.sigma, self.mu + _Z_95 * self.sigma
+    n_seeds: int  # on which the games were played; the sample size of the interval
 
 
 class PlayerScores(NamedTuple):
@@ -35,6 +34,7 @@ class PlayerScores(NamedTuple):
 
     players: tuple[int, ...]  # their numbers
     scores: tuple[float, ...]
+    game: int  # its number; games of one number are played on the same seed
 
 
 def rate_games(n_players: int, games: Iterable[PlayerScores]) -> list[Rating]:
@@ -48,14 +48,39 @@ def rate_games(n_players: int, games: Iterable[PlayerScores]) -> list[Rating]:
 
     model = PlackettLuce()
     skills = [model.rating(name=str(player)) for player in range(n_players)]
-    win_shares: list[list[float]] = [[] for _ in range(n_players)]
-    for players, scores in games:
+    n_games = [0] * n_players
+    games = list(games)
+    for players, scores, _ in games:
         rated = model.rate([[skills[player]] for player in players], scores=list(scores))
-        shares = beaten_shares(scores)
-        for player, [skill], share in zip(players, rated, shares, strict=True):
+        for player, [skill] in zip(players, rated, strict=True):
             skills[player] = skill
-            win_shares[player].append(float(share))
-    return [_make_rating(*pair) for pair in zip(skills, win_shares, strict=True)]
+            n_games[player] += 1
+    shares = average_by_seed(n_players, count_wins(games))
+    return [_make_rating(*row) for row in zip(skills, n_games, shares, strict=True)]
+
+
+def count_wins(games: Iterable[PlayerScores]) -> list[PlayerScores]:
+    """Return games with the share of rivals that each player has beaten in place of its score."""
+    return [
+        game._replace(scores=tuple(beaten_shares(list(game.scores)).tolist())) for game in games
+    ]
+
+
+def average_by_seed(n_players: int, games: Iterable[PlayerScores]) -> list[AnyArray]:
+    """Return the mean score of each player on each seed, `[seeds]` in the order of their numbers.
+
+    >>> games = [PlayerScores((0, 1), (4.0, 0.0), 0), PlayerScores((0, 2), (2.0, 5.0), 0)]
+    >>> [means.tolist() for means in average_by_seed(3, games)]
+    [[3.0], [0.0], [5.0]]
+    """
+    scores: list[defaultdict[int, list[float]]] = [defaultdict(list) for _ in range(n_players)]
+    for players, values, game in games:
+        for player, value in zip(players, values, strict=True):
+            scores[player][game].append(value)
+    return [
+        np.array([np.mean(by_game[game]) for game in sorted(by_game)], dtype=np.float64)
+        for by_game in scores
+    ]
 
 
 def beaten_shares(scores: Sequence[float]) -> AnyArray:
@@ -69,10 +94,10 @@ def beaten_shares(scores: Sequence[float]) -> AnyArray:
     return np.asarray((beaten - 0.5) / (len(values) - 1))  # everybody ties with itself
 
 
-def _make_rating(skill: Any, win_shares: list[float]) -> Rating:
-    """Return a player's rating from that of the model and its share of the win of each game."""
+def _make_rating(skill: Any, n_games: int, win_shares: AnyArray) -> Rating:
+    """Return a player's rating from that of the model and its share of the wins on each seed."""
     share = Estimate(0.0, None, None, 0)
-    if win_shares:
-        share = estimate_proportion(np.array(win_shares))
+    if len(win_shares):
+        share = estimate_proportion(win_shares)
     strength = float(skill.mu), float(skill.sigma), float(skill.ordinal())
-    return Rating(*strength, share.n, share.mean, share.low, share.high)
+    return Rating(*strength, n_games, share.mean, share.low, share.high, share.n)

@@ -5,11 +5,12 @@ from __future__ import annotations
 import time
 from collections import defaultdict, deque
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
+from pydantic import TypeAdapter, ValidationError
 
 from kinfolk.core.errors import EngineError
 from kinfolk.engines.base import Engine
@@ -49,6 +50,21 @@ class SlotTiming:
     wall_seconds: float = 0.0  # that answers took, if a limit asks for it
     cpu_seconds: float = 0.0  # likewise
 
+    def merge(self, other: SlotTiming) -> SlotTiming:
+        """Return the timing of both tasks together; p99 is the larger of the two."""
+        steps = self.agent_steps + other.agent_steps
+        share = other.agent_steps / max(1, steps)
+        values: dict[str, float] = {}
+        for name, first in vars(self).items():
+            second = getattr(other, name)
+            if name in ("us_per_agent_step", "latency_us_mean"):
+                values[name] = first + share * (second - first)
+            elif name in ("latency_us_p99", "peak_megabytes", "processes"):
+                values[name] = max(first, second)
+            else:
+                values[name] = first + second
+        return SlotTiming(**values)  # type: ignore[arg-type]  # counts stay integers
+
     @staticmethod
     def from_slot(policy: GuardedPolicy | IsolatedPolicy) -> SlotTiming:
         """Return the timing of a slot's policy so far."""
@@ -66,56 +82,39 @@ class SlotTiming:
 
 @dataclass(frozen=True, kw_only=True)
 class RolloutTiming:
-    """Time and resources of a rollout task."""
+    """Time and resources of a rollout task, or of all tasks of a job: `result.monitoring`."""
 
     episodes: int  # number of episodes
     ticks: int  # of all episodes
-    seconds: float  # of wall-clock time
+    seconds: float  # of wall-clock time, summed over tasks that run side by side
     slots: dict[str, SlotTiming] = field(default_factory=dict)
-    warnings: tuple[str, ...] = ()  # about weaker isolation
+    warnings: tuple[str, ...] = ()  # about weaker isolation than was asked for
 
 
-_TIMING_TOTALS = ("episodes", "ticks", "seconds")
+def parse_timings(lines: Sequence[Mapping[str, Any]]) -> list[RolloutTiming]:
+    """Return the timings of a run from its lines, without those that are damaged."""
+    adapter = TypeAdapter(RolloutTiming)
+    names = [field.name for field in fields(RolloutTiming)]
+    timings = []
+    for line in lines:
+        with suppress(KeyError, ValidationError):
+            timings.append(adapter.validate_python({name: line[name] for name in names}))
+    return timings
 
 
-def filter_valid_timings(lines: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return the lines of a run's timings that are a `RolloutTiming`, without damaged ones."""
-    slot_fields = [field.name for field in fields(SlotTiming)]
-
-    def is_valid(line: dict[str, Any]) -> bool:
-        """Return whether a line has all fields of a `RolloutTiming`, of the right types."""
-        slots, warnings = line.get("slots"), line.get("warnings")
-        if not (isinstance(slots, dict) and isinstance(warnings, list)):
-            return False
-        fitting_slots = all(_has_numbers(slot, slot_fields) for slot in slots.values())
-        fitting_warnings = all(isinstance(warning, str) for warning in warnings)
-        return fitting_slots and fitting_warnings and _has_numbers(line, _TIMING_TOTALS)
-
-    return [line for line in lines if is_valid(line)]
-
-
-def _has_numbers(table: Any, names: Sequence[str]) -> bool:
-    """Return whether a JSON value is a table with a number under each of these names."""
-    return isinstance(table, dict) and all(isinstance(table.get(n), int | float) for n in names)
-
-
-def aggregate_timings(lines: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    """Aggregate the timings of tasks: sums, means, and maxima of p99, memory and processes."""
-    slots: dict[str, dict[str, float]] = {}
-    for timing in lines:
-        for name, slot in timing["slots"].items():
-            total = slots.setdefault(name, dict.fromkeys(slot, 0))
-            before, now = total["agent_steps"], slot["agent_steps"]
-            for key, value in slot.items():
-                if key in ("us_per_agent_step", "latency_us_mean"):
-                    total[key] = (total[key] * before + value * now) / max(1, before + now)
-                elif key in ("latency_us_p99", "peak_megabytes", "processes"):
-                    total[key] = max(total[key], value)
-                else:
-                    total[key] += value
-    totals = {name: sum(timing[name] for timing in lines) for name in _TIMING_TOTALS}
-    warnings = sorted({warning for timing in lines for warning in timing["warnings"]})
-    return {**totals, "slots": slots, "warnings": warnings}
+def merge_timings(timings: Sequence[RolloutTiming]) -> RolloutTiming:
+    """Merge the timings of tasks: sums, means, and the largest p99, memory and processes."""
+    slots: dict[str, SlotTiming] = {}
+    for timing in timings:
+        for name, slot in timing.slots.items():
+            slots[name] = slots[name].merge(slot) if name in slots else slot
+    return RolloutTiming(
+        episodes=sum(timing.episodes for timing in timings),
+        ticks=sum(timing.ticks for timing in timings),
+        seconds=sum(timing.seconds for timing in timings),
+        slots=slots,
+        warnings=tuple(sorted({warning for timing in timings for warning in timing.warnings})),
+    )
 
 
 _MAX_POLICIES = 16

@@ -11,7 +11,6 @@ from kinfolk.evaluation.formatting import describe_comparison, format_estimate, 
 from kinfolk.store.run import Run
 from kinfolk.store.run_list import DamagedRun, creation_time
 
-RATING_ERRORS = 1.96  # standard deviations of the 95 % interval of a rating
 STATES = ("done", "running", "stopped", "damaged")
 
 
@@ -92,9 +91,7 @@ def _describe_evaluation(last: Mapping[str, Any]) -> str:
 
 def _describe_ratings(last: Mapping[str, Any]) -> str:
     best = max(range(len(last["ratings"])), key=lambda i: last["ratings"][i][2])
-    mu, sigma = last["ratings"][best][:2]
-    rating = format_estimate([mu, mu - RATING_ERRORS * sigma, mu + RATING_ERRORS * sigma])
-    return f"{last['policies'][best]} is rated highest, {rating}"
+    return f"{last['policies'][best]} is rated highest, {format_number(last['ratings'][best][0])}"
 
 
 def _describe_tournament(last: Mapping[str, Any]) -> str:

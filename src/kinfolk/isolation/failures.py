@@ -38,7 +38,10 @@ class IsolationSettings(Settings):
         None, "Seconds that all processes of a slot have together for all episodes.", gt=0
     )
     start_timeout: float = setting(
-        60.0, "Seconds that a worker process has to start; charged to the match only.", gt=0
+        60.0,
+        "Seconds that a worker process has to start, and for its first reset and step; once they were "
+        "not enough, a policy is not started again, or has the step timeout.",
+        gt=0,
     )
     on_failure: Literal["noop", "restart", "abort"] = setting(
         "noop", "After a failure of a policy: act as noop, restart its process, or abort the job."
@@ -76,6 +79,10 @@ class IsolationSettings(Settings):
     disk_limit: int = setting(64, "Size of the temporary folder of a sandboxed policy in MB.", ge=1)
 
 
+class IsolationWarning(UserWarning):
+    """Policies are isolated less than was asked for: fewer processes, or limits that do not hold."""
+
+
 WHOLE_SLOT = -1  # `Failure.agent` if all agents of the slot are affected
 TickGetter: TypeAlias = Callable[[], int]  # returns the current tick, for records of failures
 
@@ -85,7 +92,7 @@ class WorkerError:
     """Why a worker can no longer be used."""
 
     cause: str  # raised, timeout, limit or exited
-    detail: str  # the exception, seconds of the timeout, what was used, or exit code
+    detail: str  # the exception, when it timed out, what was used, or exit code
     error: ErrorSummary = NO_ERROR  # of the exception, if one was raised
 
     def describe(self, method: str) -> str:
@@ -93,7 +100,7 @@ class WorkerError:
         if self.cause == "raised":
             return f"{method} raised {self.detail}"
         if self.cause == "timeout":
-            return f"{method} timed out after {self.detail} s"
+            return f"{method} timed out {self.detail}"
         if self.cause == "limit":
             return f"{method} used {self.detail}"
         return f"its process exited in {method} with code {self.detail}"

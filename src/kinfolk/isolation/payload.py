@@ -21,6 +21,11 @@ class WorkerPayload:
     Args:
         resolved: Class, settings and weights of the policy.
         spec: Spec of the world.
+
+    Attributes:
+        start_timed_out: Whether a worker did not build the policy in time. It would not the next time
+            either, because nothing of an episode is known to it then.
+        first_call_timed_out: Whether a worker did not return from its first reset or step in time.
     """
 
     def __init__(self, resolved: ResolvedPolicy, spec: WorldSpec) -> None:
@@ -34,6 +39,7 @@ class WorkerPayload:
         data = len(data).to_bytes(8, "little") + data + save(arrays)
         self.resolved, self.spec, self.size = resolved, spec, len(data)
         self.fd = create_sealed_memory(data)
+        self.start_timed_out = self.first_call_timed_out = False
 
     def close(self) -> None:
         """Close the file descriptor of the memory; may be called twice."""

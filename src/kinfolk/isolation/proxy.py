@@ -141,7 +141,7 @@ class IsolatedPolicy:
             Number of agents without an action of their policy.
         """
         failed, n_missing, group = [], 0, self.workers
-        replies = group.collect(late, group.get_action_timeout(late), elapsed)
+        replies = group.collect_calls(late, elapsed)
         for worker, reply in replies.items():
             supervised, part = self._called[worker]
             n_rows = part.stop - part.start

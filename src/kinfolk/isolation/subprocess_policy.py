@@ -19,7 +19,7 @@ from kinfolk.core.arrays import Bytes, Ints
 from kinfolk.core.errors import EngineError, PolicyFailedError, SettingsError
 from kinfolk.core.settings import validate_settings
 from kinfolk.core.spaces import WorldSpec
-from kinfolk.isolation.failures import IsolationSettings
+from kinfolk.isolation.failures import IsolationSettings, IsolationWarning
 from kinfolk.isolation.forkserver import ProcessLimitError
 from kinfolk.isolation.proxy import IsolatedPolicy
 from kinfolk.isolation.worker import Worker
@@ -208,7 +208,7 @@ class PerAgentSubprocessPolicy(SingleAgentPolicy):
         # Runs when this object is collected or the interpreter exits, if `shutdown` did not before.
         self._finalizer = weakref.finalize(self, subprocess_policy.close)
         try:
-            super().__init__(subprocess_policy, group, agent_id=agent_id)
+            super().__init__(subprocess_policy, policy_env_info, group, agent_id=agent_id)
         except ProcessLimitError as error:
             self.shutdown()
             self._fall_back(error, resolved, policy_env_info)
@@ -224,9 +224,10 @@ class PerAgentSubprocessPolicy(SingleAgentPolicy):
         if settings.strict or settings.sandbox:
             message = f"{error} strict and sandbox do not allow weaker isolation."
             raise EngineError(message) from None
-        warnings.warn(f"{error} {resolved.class_path} gets no process of its own.", stacklevel=3)
+        message = f"{error} {resolved.class_path} gets no process of its own."
+        warnings.warn(message, IsolationWarning, stacklevel=3)
         SingleAgentPolicy.__init__(
-            self, build_policy(resolved, spec), self.group, agent_id=self.agent_id
+            self, build_policy(resolved, spec), spec, self.group, agent_id=self.agent_id
         )
 
     def reset(

@@ -210,7 +210,7 @@ class Worker:
         while reply is None:
             remaining = deadline - time.monotonic()
             if remaining <= 0:
-                return WorkerError("timeout", f"{timeout:g}")
+                return WorkerError("timeout", f"after {timeout:g} s")
             exceeded = self.meter.explain_excess(1e-9 * (time.perf_counter_ns() - self.sent_ns))
             if exceeded:
                 return WorkerError("limit", exceeded)

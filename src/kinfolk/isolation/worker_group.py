@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import defaultdict
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from itertools import pairwise
 from typing import TypeAlias
 
@@ -149,46 +149,64 @@ class WorkerGroup:
         for index in [index for index in self._workers if index not in live]:
             self._release(self._workers.pop(index))
 
-    def get_action_timeout(self, workers: Collection[Worker]) -> float:
-        """Return the seconds that workers have for a step.
+    def collect_calls(
+        self, workers: Collection[Worker], elapsed: float = 0.0
+    ) -> dict[Worker, WorkerError | str]:
+        """Wait for the replies of workers that were asked to reset agents or to act.
 
-        If one of them has not acted yet it is the timeout of the start, if that is larger, because
-        libraries load and kernels compile then.
+        A worker that has not acted yet has the timeout of the start, if that is larger, because libraries
+        load and kernels compile then. If a worker of the same policy has exceeded it before, it has the
+        timeout of a step: a policy that hangs would cost that time in every episode.
+
+        Args:
+            workers: Workers with a pending request.
+            elapsed: Seconds that have passed already since the requests were sent.
         """
-        settings = self._settings
-        all_have_acted = all(worker.has_acted for worker in workers)
-        return max(settings.step_timeout, 0.0 if all_have_acted else settings.start_timeout)
+        settings, timeouts = self._settings, dict[Worker, float]()
+        for worker in workers:
+            timeouts[worker] = settings.step_timeout
+            if not (worker.has_acted or worker.payload.first_call_timed_out):
+                timeouts[worker] = max(settings.step_timeout, settings.start_timeout)
+        replies = self.collect(timeouts, elapsed)
+        for worker, reply in replies.items():
+            is_timeout = isinstance(reply, WorkerError) and reply.cause == "timeout"
+            if is_timeout and not worker.has_acted:
+                worker.payload.first_call_timed_out = True
+                # Without seconds: they depend on what this process has played before.
+                replies[worker] = WorkerError("timeout", "in its first call")
+        return replies
 
     def collect(
-        self, workers: Collection[Worker], timeout: float, elapsed: float = 0.0
+        self, timeouts: Mapping[Worker, float], elapsed: float = 0.0
     ) -> dict[Worker, WorkerError | str]:
         """Wait for the replies of workers to their last requests.
 
         Args:
-            workers: Workers with a pending request.
-            timeout: Seconds until a worker without a reply has failed.
+            timeouts: Seconds until a worker without a reply has failed, by worker.
             elapsed: Seconds that have passed already since the requests were sent.
 
         Returns:
             By worker, "" for success, the reason of invalid actions, or its error.
         """
-        deadline = time.monotonic() + timeout - elapsed
+        start = time.monotonic() - elapsed
         replies = {}
         self._seen_ns.clear()
 
         def note_all_replies() -> None:
             """Note the time of replies of these and of other workers, after each sleep."""
             note_replies()
-            for worker in (worker for worker in workers if worker.has_replied()):
+            for worker in (worker for worker in timeouts if worker.has_replied()):
                 self._seen_ns.setdefault(worker, time.perf_counter_ns())
 
         # Wait for the last worker first: when it has replied, most others have too. The host is then
         # woken once or twice, not once per worker, and does not compete with them for a core.
-        for worker in reversed(list(workers)):
-            replies[worker] = worker.wait(timeout, deadline, note_all_replies)
+        last_first = list(timeouts)[::-1]
+        for worker in sorted(last_first, key=timeouts.__getitem__):
+            timeout = timeouts[worker]
+            replies[worker] = worker.wait(timeout, start + timeout, note_all_replies)
             self._seen_ns.setdefault(worker, time.perf_counter_ns())
             worker.has_failed = isinstance(replies[worker], WorkerError)
-        return {worker: replies[worker] for worker in workers}
+        return {worker: replies[worker] for worker in timeouts}
 
     def charge(
         self, supervised: SupervisedWorker, wall_seconds: float, of_episode: bool = True
@@ -266,20 +284,28 @@ class WorkerGroup:
     def _start(self, workers: Sequence[SupervisedWorker]) -> None:
         """Start those workers that are not running, concurrently, and handle failures of starting."""
         log, starting = self._failure_log, dict[Worker, SupervisedWorker]()
-        for supervised in workers:
-            if supervised.worker is None:
-                supervised.worker = self._pool.acquire(
-                    log.slot, log.resolved, log.spec, self.agents_per_worker, self.per_agent
-                )
-                self.peak_processes = max(self.peak_processes, len(self._running()))
-                supervised.worker.meter.usages = (self.match_usage,)
-                starting[supervised.worker] = supervised
-        replies = self.collect(starting, self._settings.start_timeout)
+        start_timeout = self._settings.start_timeout
+        stopped = [supervised for supervised in workers if supervised.worker is None]
+        if self._pool.get_payload(log.resolved, log.spec).start_timed_out:
+            for supervised in stopped:
+                timed_out = WorkerError("timeout", f"after {start_timeout:g} s")
+                self.handle_failure(supervised, timed_out, "start")
+            return
+        for supervised in stopped:
+            supervised.worker = self._pool.acquire(
+                log.slot, log.resolved, log.spec, self.agents_per_worker, self.per_agent
+            )
+            self.peak_processes = max(self.peak_processes, len(self._running()))
+            supervised.worker.meter.usages = (self.match_usage,)
+            starting[supervised.worker] = supervised
+        replies = self.collect(dict.fromkeys(starting, start_timeout))
         errors = {
             worker: reply if isinstance(reply, WorkerError) else worker.share_parent_memory()
             for worker, reply in replies.items()
         }
         for worker, error in errors.items():
+            if error is not None and error.cause == "timeout":
+                worker.payload.start_timed_out = True
             if error is None and self.limits.measures_time:
                 seconds = 1e-9 * (self._seen_ns[worker] - worker.sent_ns)
                 error = self.charge(starting[worker], seconds, of_episode=False)
@@ -296,7 +322,7 @@ class WorkerGroup:
                 supervised.worker.meter.usages = (self.match_usage, supervised.usage)
                 supervised.worker.send(shared.CMD_RESET, rows)
                 sent[supervised.worker] = supervised
-        replies = self.collect(sent, self.get_action_timeout(sent))
+        replies = self.collect_calls(sent)
         for worker, supervised in sorted(sent.items(), key=lambda item: item[1].first_uid):
             reply = replies[worker]
             error = reply if isinstance(reply, WorkerError) else None
@@ -321,7 +347,7 @@ class WorkerGroup:
         }
         for worker in workers.values():
             worker.send(shared.CMD_EXPORT_MEMORY)
-        replies = self.collect(workers.values(), self._settings.step_timeout)
+        replies = self.collect(dict.fromkeys(workers.values(), self._settings.step_timeout))
         memories = {
             parent: None if worker.parent_memory is None else worker.parent_memory[0].copy()
             for parent, worker in workers.items()

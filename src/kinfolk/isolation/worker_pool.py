@@ -111,7 +111,7 @@ class WorkerPool:
         Raises:
             ProcessLimitError: All processes are in use, or the system cannot start another.
         """
-        payload = self._get_payload(resolved, spec)
+        payload = self.get_payload(resolved, spec)
         forkserver = self._get_forkserver(slot, resolved)
         limit = self._settings.max_processes
         if len(self._in_use) >= limit:
@@ -175,7 +175,7 @@ class WorkerPool:
             reason = f"No control group could be made: {error.strerror}."
             raise ProcessLimitError(reason) from error
 
-    def _get_payload(self, resolved: ResolvedPolicy, spec: WorldSpec) -> WorkerPayload:
+    def get_payload(self, resolved: ResolvedPolicy, spec: WorldSpec) -> WorkerPayload:
         """Return the payload of a policy from a small cache, or make it."""
         key = (resolved.sha256, spec)
         if key not in self._payloads:

@@ -256,7 +256,7 @@ class NoopPolicy(StatelessPolicy):
 
     def __init__(self, spec: WorldSpec) -> None:
         # The bits of the number 0.0 are 0, so that continuous heads need no case of their own.
-        choices = [[_find_noop(head.choices) for head in group.heads] for group in spec.groups]
+        choices = [[find_noop(head.choices) for head in group.heads] for group in spec.groups]
         self._noop_choice = np.array(choices, dtype=np.int64)
 
     def act_async(self, observations: Bytes, batch: AgentBatch, memory: Memory, keys: Ints) -> None:
@@ -269,7 +269,7 @@ class NoopPolicy(StatelessPolicy):
         return actions
 
 
-def _find_noop(choices: Sequence[str]) -> int:
+def find_noop(choices: Sequence[str]) -> int:
     """Return the index of the choice that does nothing, or 0 if no choice has such a name."""
     return next((choices.index(name) for name in _NOOP_CHOICES if name in choices), 0)
 

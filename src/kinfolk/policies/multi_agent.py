@@ -11,10 +11,10 @@ other policy:
         def reset(self, seed=0, episode=0, uid=0):
             self.random = random.Random(seed)
         def step(self, observation):
-            return [self.random.randrange(5)]
+            return Action(self.random.choice(["left", "right"]), observation.group)
 
-`reset` may leave out the arguments that it does not need. `single_agent.py` has the other direction,
-which plays one agent with a batched policy.
+`reset` may leave out the arguments that it does not need; `step` may return indices of choices instead
+of an `Action`. `single_agent.py` has the other direction, which plays one agent with a batched policy.
 """
 
 from __future__ import annotations
@@ -28,14 +28,160 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from kinfolk.core.arrays import Bytes, Ints
-from kinfolk.core.errors import ContractError, find_definition
+from kinfolk.core.arrays import AnyArray, Bytes, Ints
+from kinfolk.core.errors import (
+    ContractError,
+    SettingsError,
+    find_definition,
+    format_suggestion,
+    require,
+)
 from kinfolk.core.imports import import_object
-from kinfolk.core.spaces import WorldSpec
-from kinfolk.policies.base import AgentBatch, Memory, StatelessPolicy, single_agent_batch
+from kinfolk.core.spaces import ActionHead, AgentGroup, WorldSpec, decode_numbers, encode_numbers
+from kinfolk.policies.base import (
+    AgentBatch,
+    Memory,
+    StatelessPolicy,
+    find_noop,
+    single_agent_batch,
+)
 from kinfolk.policies.build import ResolvedPolicy
 
 PolicyEnvInterface = WorldSpec  # what a policy may know of the world before it plays
+
+
+class _NamedArray(np.ndarray):
+    """An array that knows the group of its agent; what is computed from it is a plain array."""
+
+    group: AgentGroup
+
+    def __array_wrap__(
+        self, array: AnyArray, context: Any = None, return_scalar: bool = False
+    ) -> Any:
+        """Return the result of a computation as a plain array or number."""
+        plain = np.asarray(array)
+        return plain[()] if return_scalar else plain
+
+
+class AgentObservation(_NamedArray):
+    """What one agent sees in one step: its encoded row, `[bytes]` of uint8, and who it is.
+
+    Args:
+        row: `[bytes]`, the encoded observation.
+        agent_id: The agent's row in the world.
+        group: Observation and action space of the agent.
+    """
+
+    agent_id: int
+
+    def __new__(cls, row: Any, agent_id: int, group: AgentGroup) -> AgentObservation:
+        """Make an observation that shares its bytes with `row`."""
+        self = np.asarray(row, dtype=np.uint8).view(cls)
+        self.agent_id = agent_id
+        self.group = group
+        return self
+
+    def __array_finalize__(self, source: Any) -> None:
+        """Let copies and parts keep the agent."""
+        self.agent_id = getattr(source, "agent_id", -1)
+        self.group = getattr(source, "group", _NO_GROUP)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Let pickles keep the agent."""
+        return AgentObservation, (np.asarray(self), self.agent_id, self.group)
+
+    @property
+    def fields(self) -> dict[str, AnyArray]:
+        """The observation as arrays by name, as `group.fields` describes them."""
+        rows = np.asarray(self)[None]
+        return {
+            field.name: self.group.read_field(rows, field.name)[0] for field in self.group.fields
+        }
+
+
+class Action(_NamedArray):
+    """What one agent does: an index for each head, `[heads]` of int64, with the names of the choices.
+
+    >>> from kinfolk.core.spaces import ActionHead, AgentGroup
+    >>> heads = (ActionHead("move", ("stay", "left", "right")), ActionHead("call", ("no", "yes")))
+    >>> action = Action("right", AgentGroup("grazer", (), heads))
+    >>> action.tolist(), action.name, action.names
+    ([2, 0], 'right', {'move': 'right', 'call': 'no'})
+
+    Args:
+        choice: Name of a choice of the first head, a table of names or indices by head (numbers for
+            continuous heads), or one index for each head. A head that is left out does nothing.
+        group: Observation and action space of the agent: `observation.group`.
+
+    Raises:
+        SettingsError: The group has no such head or choice.
+    """
+
+    def __new__(cls, choice: Any, group: AgentGroup) -> Action:
+        """Make an action from names or indices."""
+        heads = group.heads
+        if isinstance(choice, str):
+            choice = {heads[0].name: choice}
+        elif not isinstance(choice, Mapping):
+            indices = np.asarray(choice, dtype=np.int64).reshape(-1)
+            require(
+                len(indices) == len(heads),
+                f"An action of a {group.name} has {len(heads)} heads, not {len(indices)}.",
+            )
+            return cls._from_indices(indices, group)
+        names = [head.name for head in heads]
+        encoded = np.array([find_noop(head.choices) for head in heads], dtype=np.int64)
+        for name, value in choice.items():
+            if name not in names:
+                hint = format_suggestion(str(name), names)
+                raise SettingsError(f"A {group.name} has no head '{name}'.{hint}")
+            encoded[names.index(name)] = _encode_choice(value, heads[names.index(name)])
+        return cls._from_indices(encoded, group)
+
+    @classmethod
+    def _from_indices(cls, indices: Ints, group: AgentGroup) -> Action:
+        """Make an action of checked indices."""
+        self = indices.view(cls)
+        self.group = group
+        return self
+
+    def __array_finalize__(self, source: Any) -> None:
+        """Let copies keep the group."""
+        self.group = getattr(source, "group", _NO_GROUP)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Let pickles keep the group."""
+        return Action, (np.asarray(self), self.group)
+
+    @property
+    def names(self) -> dict[str, str | float]:
+        """Name of the choice of each head; a number for continuous heads."""
+        values: dict[str, str | float] = {}
+        for head, index in zip(self.group.heads, np.asarray(self), strict=True):
+            values[head.name] = (
+                float(decode_numbers(index)) if head.is_continuous else head.choices[index]
+            )
+        return values
+
+    @property
+    def name(self) -> str | float:
+        """Name of the choice of the first head."""
+        return self.names[self.group.heads[0].name]
+
+
+_NO_GROUP = AgentGroup("agent", (), ())  # of arrays that are parts of no observation or action
+
+
+def _encode_choice(value: Any, head: ActionHead) -> int:
+    """Return the integer that stands for a choice, by name or index, or for a number."""
+    if head.is_continuous:
+        return int(encode_numbers(np.array(value)))
+    if not isinstance(value, str):
+        return int(value)
+    if value not in head.choices:
+        hint = format_suggestion(value, head.choices)
+        raise SettingsError(f"Head '{head.name}' has no choice '{value}'.{hint}")
+    return head.choices.index(value)
 
 
 class AgentPolicy(Protocol):
@@ -50,15 +196,15 @@ class AgentPolicy(Protocol):
             uid: The agent's uid in the episode.
         """
 
-    def step(self, observation: Bytes) -> Any:
-        """Return the action, one integer per action head, for one encoded observation."""
+    def step(self, observation: AgentObservation) -> Any:
+        """Return the action for one observation: an `Action`, or one index for each head."""
 
 
 @dataclass(frozen=True)
 class PolicySpec:
-    """A policy named by class path, weights file and keyword arguments."""
+    """A policy named by class path or URI, weights file and keyword arguments."""
 
-    class_path: str  # package.module.Class or package.module:Class
+    class_path: str  # package.module.Class, package.module:Class, or a URI such as kin://hunter
     data_path: str | Path | None = None  # file of weights, passed to `load`
     init_kwargs: dict[str, Any] = field(default_factory=dict)  # of its constructor
 
@@ -70,9 +216,9 @@ class PolicySpec:
         """
         weights = {} if self.data_path is None else {"weights": str(self.data_path)}
         # Imported here: a policy derived from the classes of this file needs no URIs and files.
-        resolve_class = import_object("kinfolk.policies.resolve:resolve_class")
+        resolve_named = import_object("kinfolk.policies.resolve:resolve_named")
         settings = {**self.init_kwargs, **weights}
-        resolved: ResolvedPolicy = resolve_class(self.class_path, settings, trusted)
+        resolved: ResolvedPolicy = resolve_named(self.class_path, settings, trusted)
         return resolved
 
 
@@ -147,8 +293,10 @@ class MultiAgentPolicy(StatelessPolicy):
     def act_async(self, observations: Bytes, batch: AgentBatch, memory: Memory, keys: Ints) -> None:  # noqa: ARG002
         """Call `step` of every agent in the batch."""
         n_heads, actions = self.policy_env_info.n_heads, []
-        for place, observation in zip(_places(batch), observations, strict=True):
+        groups = [self.policy_env_info.groups[index] for index in batch.group.tolist()]
+        for place, row, group in zip(_places(batch), observations, groups, strict=True):
             agent = self._agents[place]
+            observation = AgentObservation(row, place[1], group)
             actions.append(_check_action(agent.step(observation), n_heads, agent.step))
         self._actions = np.array(actions, dtype=np.int64)
 

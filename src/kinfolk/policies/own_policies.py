@@ -7,11 +7,13 @@ notebook's cell, a lambda, an instance) is kept here, in this process only, as `
 from __future__ import annotations
 
 import inspect
+import sys
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 from kinfolk.core.errors import SettingsError, require
-from kinfolk.core.local_objects import LocalObjects
+from kinfolk.core.imports import import_object
+from kinfolk.core.local_objects import LocalObjects, is_local_object
 
 OBJECT_SCHEME = "object:"
 _local_policies = LocalObjects()
@@ -21,16 +23,19 @@ def register_policy(policy: Any) -> str:
     """Return a URI of a policy of your own, for the slots of an evaluation or a comparison.
 
     Args:
-        policy: A class made as `Policy(spec)`, a function that is called likewise, or an instance
-            that fulfils the policy contract.
+        policy: A class made as `Policy(spec)`, a function that is called likewise, an instance that
+            fulfils the policy contract, or a torch module or its class, as `kf.train` takes them.
 
     Returns:
         `class:MODULE:NAME` for what other processes can import, else a name that is valid in this
-        process only.
+        process only; of a torch module `kin://net?module=NAME`.
 
     Raises:
         SettingsError: It is none of these.
     """
+    if _is_torch_module(policy):
+        register_module = import_object("kinfolk.policies.neural.own_modules:register_module")
+        return f"kin://net?module={register_module(policy)}"
     is_instance = _is_instance(policy)
     require(
         is_instance or callable(policy),
@@ -65,7 +70,7 @@ def make_other_process_error(uri: str) -> SettingsError:
 def find_object_uris(settings: Any) -> Iterator[str]:
     """Yield the URIs in settings, as plain values, that are valid in this process only."""
     if isinstance(settings, str):
-        if settings.startswith(OBJECT_SCHEME):
+        if settings.startswith(OBJECT_SCHEME) or is_local_object(settings.rpartition("=")[2]):
             yield settings
     elif isinstance(settings, Mapping):
         for value in settings.values():
@@ -79,8 +84,11 @@ def name_policies(slots: Any) -> Any:
     """Return a table of slots with classes, functions and instances replaced by their URIs.
 
     Args:
-        slots: As settings take them; anything that is no table is returned unchanged.
+        slots: As settings take them; a torch module is short for a table of the slot `main`, and
+            anything else that is no table is returned unchanged.
     """
+    if _is_torch_module(slots):
+        slots = {"main": slots}
     if not isinstance(slots, Mapping):
         return slots
     return {
@@ -92,6 +100,15 @@ def name_policies(slots: Any) -> Any:
 def _is_instance(policy: Any) -> bool:
     """Return whether an object is an instance of a policy class."""
     return not inspect.isclass(policy) and hasattr(policy, "act_async")
+
+
+def _is_torch_module(source: Any) -> bool:
+    """Return whether an object is a torch module or the class of one, without importing torch."""
+    torch = sys.modules.get("torch")
+    if torch is None:
+        return False
+    is_class = inspect.isclass(source) and issubclass(source, torch.nn.Module)
+    return is_class or isinstance(source, torch.nn.Module)
 
 
 class _InstanceSource:

@@ -12,7 +12,12 @@ from kinfolk.core.errors import UsageError, escape_text
 from kinfolk.core.imports import Registry, RegistryEntry, import_object
 from kinfolk.core.settings import parse_value
 from kinfolk.policies.build import ResolvedPolicy
-from kinfolk.policies.own_policies import OBJECT_SCHEME, find_own_policy, make_other_process_error
+from kinfolk.policies.own_policies import (
+    OBJECT_SCHEME,
+    find_object_uris,
+    find_own_policy,
+    make_other_process_error,
+)
 from kinfolk.policies.policy_code import find_policy_class, split_code_file
 from kinfolk.policies.uri_hints import suggest_policy_uri
 from kinfolk.roles.history_file import read_history_text
@@ -70,6 +75,7 @@ _BUILT_IN = {  # import path and description
 _ENTRIES = {name: RegistryEntry(*entry) for name, entry in _BUILT_IN.items()}
 POLICIES = Registry("policy", "policies", _ENTRIES)
 _ALIASES = {"metta://policy/role_py": "kin://roles"}  # how users of the earlier system write it
+_SCHEMES = ("class", "file", "run", OBJECT_SCHEME.removesuffix(":"))  # of URIs without slashes
 _MAX_NAME_LENGTH, _SHOWN_NAME_LENGTH = 1000, 80  # of classes and settings in policy files
 _URI_FORMS = (
     "kin://NAME or class:package.module.Class, each with ?key=value (weights=FILE), "
@@ -97,6 +103,9 @@ def resolve(
     body, _, query = uri.partition("?")
     kwargs = {key: parse_value(value) for key, value in parse_qsl(query, keep_blank_values=True)}
     kwargs |= settings or {}
+    if not trusted:  # it is built in a worker process, which does not have objects of this one
+        for name in find_object_uris(kwargs):
+            raise make_other_process_error(name)
     body = _ALIASES.get(body, body)
     scheme, _, name = body.partition(":")
     if body.startswith("kin://"):
@@ -126,6 +135,16 @@ def resolve(
         return ResolvedPolicy(saved.class_path, merged, saved.arrays, is_from_file=True)
     hint = suggest_policy_uri(uri, POLICIES) or f" Write {_URI_FORMS}."
     raise UsageError(f"'{uri}' is not a policy.{hint}")
+
+
+def resolve_named(
+    name: str, settings: Mapping[str, Any] | None = None, trusted: bool = True
+) -> ResolvedPolicy:
+    """Resolve a policy that is named by a URI or by the import path of its class, as `resolve` does."""
+    scheme = name.partition(":")[0]
+    if "://" in name or scheme in _SCHEMES:
+        return resolve(name, settings, trusted)
+    return resolve_class(name, settings or {}, trusted)
 
 
 def resolve_class(path: str, settings: Mapping[str, Any], trusted: bool = True) -> ResolvedPolicy:

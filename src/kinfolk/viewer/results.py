@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -11,12 +10,13 @@ import numpy as np
 from kinfolk.core.errors import ContractError, DamagedRunError, UsageError, escape_text
 from kinfolk.evaluation.failures import describe_failure, extract_event, iter_failures
 from kinfolk.evaluation.formatting import describe_comparison, format_interval, format_number
+from kinfolk.evaluation.ratings import PlayerScores, average_by_seed, count_wins
+from kinfolk.evaluation.significance import SIGNIFICANCE_LEVEL, paired_permutation_test
 from kinfolk.evaluation.statistics import win_shares
 from kinfolk.lineage.net_family import UID_STRIDE, family_from_events, inheritance_columns
 
 _JOBS = ("compare", "round_robin")
 _EMPTY_CELL = "-"  # of a table, where there is no value
-_TIE = 0.5  # wins that a drawn game counts for each side
 _MAX_FAILURES = 200  # rows of the table of failures
 _MAX_FAILURE_CHARS = 300  # of what happened; the exported table has all
 DAMAGE_ERRORS = (AttributeError, IndexError, KeyError, TypeError, ValueError)  # of damaged events
@@ -197,15 +197,19 @@ def _build_ratings(
         events: All events of the run.
     """
     games, wins, last = [0 for _ in policies], [0.0 for _ in policies], None
+    played: list[PlayerScores] = []
     for event in events:
         if event["kind"] == "pair_played":
-            first, second = event["first"], event["second"]
-            lead = event["first_score"] - event["second_score"]
-            games[first], games[second] = games[first] + 1, games[second] + 1
-            wins[first] += 1.0 if lead > 0 else _TIE * (lead == 0)
-            wins[second] += 1.0 if lead < 0 else _TIE * (lead == 0)
+            pair = (event["first"], event["second"])
+            scores = (event["first_score"], event["second_score"])
+            played.append(PlayerScores(pair, scores, event["step"]))
         elif event["kind"] == "rated":
             last = event
+    won_games = count_wins(played)
+    for game in won_games:
+        for player, share in zip(game.players, game.scores, strict=True):
+            games[player] += 1
+            wins[player] += share
     headings = ["policy", "rating", "uncertainty", "games", "wins"]
     counts = [[str(n), f"{won:g}"] for n, won in zip(games, wins, strict=True)]
     order = list(range(len(policies)))
@@ -215,13 +219,14 @@ def _build_ratings(
         verdict = f"No ratings yet: {sum(games) // 2} of {n_planned} games are played."
         return headings, rows, [verdict]
     ratings = last["ratings"]
-    order.sort(key=lambda i: -ratings[i][2])
+    failed = last.get("failures", [0] * len(policies))
+    order.sort(key=lambda i: (failed[i] > 0, -ratings[i][2]))  # those that failed last
     figures = [[f"{mu:.1f}", f"{sigma:.1f}"] for mu, sigma, *_ in ratings]
     rows = [[policies[i], *figures[i], *counts[i]] for i in order]
     best, second = order[:2]
-    lead = ratings[best][0] - ratings[second][0]
-    uncertainty = 2 * math.hypot(ratings[best][1], ratings[second][1])
-    leader = f"{policies[best]} is rated highest, {lead:.1f} above {policies[second]}"
-    relation = "more" if lead > uncertainty else "not more"
-    margin = f"{relation} than twice the uncertainty of the difference ({uncertainty:.1f})"
-    return headings, rows, [f"{leader}: {margin}."]
+    shares = average_by_seed(len(policies), won_games)
+    p_value = paired_permutation_test(shares[best], shares[second])
+    leader = f"{policies[best]} is rated highest, before {policies[second]}"
+    relation = "is" if p_value < SIGNIFICANCE_LEVEL else "is not"
+    reason = f"p = {p_value:.2g}, shares won on {len(shares[best])} common seeds"
+    return headings, rows, [f"{leader}; the difference {relation} significant ({reason})."]

@@ -119,13 +119,14 @@ def _format_facts(settings: Mapping[str, Any], last: Mapping[str, Any], date: st
 def _format_standings(standings: Sequence[Sequence[Any]]) -> Iterator[str]:
     """Yield a leaderboard for each side."""
     sides = list(dict.fromkeys(standing[2] for standing in standings))
-    headings = ["policy", "rating (95 %)", "won (95 %)", "score (95 %)", "points", "games",
+    headings = ["policy", "rating", "won (95 %)", "score (95 %)", "points", "games",
                 "failures", "SHA-256"]  # fmt: skip
     for side in sides:
         rows = []
-        for rank, name, of_side, rating, won, score, points, failed, _, sha256 in standings:
+        for rank, name, of_side, rating, won, score, points, failed, _, sha256, *_ in standings:
             if of_side == side:
-                cells = [f"{rank}. {escape(name)}", *map(_format_estimate, (rating, won, score))]
+                place = "-" if rank is None else f"{rank}."
+                cells = [f"{place} {escape(name)}", *map(_format_estimate, (rating, won, score))]
                 cells += ["" if points is None else f"{points:g}", str(rating[3])]
                 rows.append([*cells, str(failed), f"<code>{escape(sha256[:12])}</code>"])
         title = f"Leaderboard{f' of {escape(side)}' if side else ''}"
@@ -224,7 +225,7 @@ def _format_matrix(table: Sequence[Any], last: Mapping[str, Any]) -> str:
 def _by_rank(names: Sequence[str], last: Mapping[str, Any]) -> list[int]:
     """Return the numbers of players of a matrix, the best first; as they are without ranks."""
     ranks: dict[str, int] = {}
-    for rank, name, side, *_ in last.get("standings", []):
+    for rank, (_, name, side, *_) in enumerate(last.get("standings", [])):
         ranks |= {name: rank} if not side else {f"{name} ({side})": rank}
         ranks.setdefault(name, rank)
     return sorted(range(len(names)), key=lambda number: ranks.get(names[number], 0))
@@ -242,7 +243,7 @@ def _format_cell(cell: Sequence[Any] | None, game: str | None, level: float) -> 
         return "<td></td>"
     hue = "--win" if level > 0 else "--lose"
     interval = format_interval(cell)
-    hint = escape(f"95 %: {interval or 'no interval'}, {cell[3]} games", quote=True)
+    hint = escape(f"95 %: {interval or 'no interval'}, {cell[3]} seeds", quote=True)
     text = format_number(cell[0])
     if game is not None:
         text = f'<button class="play" data-game="{escape(game, quote=True)}">{text}</button>'

@@ -4,9 +4,9 @@ from itertools import combinations
 
 import numpy as np
 
-from kinfolk.evaluation.ratings import PlayerScores
+from kinfolk.evaluation.ratings import PlayerScores, rate_games
 from kinfolk.jobs.tournament.schedule import pair_all, pair_swiss
-from kinfolk.jobs.tournament.standings import count_points, rate_sides
+from kinfolk.jobs.tournament.standings import count_points, rank_within_sides
 from kinfolk.play.sides import find_sides
 from kinfolk.play.task import WorldRef
 
@@ -54,15 +54,16 @@ def test_if_all_have_met_they_meet_again():
 
 
 def test_points_are_pairings_won_and_byes():
-    games = [PlayerScores((0, 1), (3.0, 0.0)), PlayerScores((0, 1), (0.0, 1.0))]
-    games += [PlayerScores((0, 2), (1.0, 1.0))] * 2
+    games = [PlayerScores((0, 1), (3.0, 0.0), 0), PlayerScores((0, 1), (0.0, 1.0), 1)]
+    games += [PlayerScores((0, 2), (1.0, 1.0), game) for game in range(2)]
     assert count_points(games, [(0, 1), (0, 2)], [0, 1, 0], 2) == [1.5, 1.0, 0.5]
 
 
 def test_players_of_a_side_are_ranked_by_games_against_the_same_rivals():
     # Predator 0 scores higher than 1 in each game; the prey differ much more between games.
-    games = [PlayerScores((p, q), (10.0 * q - p + game, 0.0)) for p in (0, 1) for q in (2, 3) for game in range(3)]  # fmt: skip
-    ratings = rate_sides(games, [[0, 1], [2, 3]], 4, are_interchangeable=False)
+    games = [PlayerScores((p, q), (10.0 * q - p + game, 0.0), game) for p in (0, 1) for q in (2, 3) for game in range(3)]  # fmt: skip
+    ratings = rate_games(4, rank_within_sides(games, [[0, 1], [2, 3]]))
     assert [rating.win_rate for rating in ratings] == [1.0, 0.0, 0.5, 0.5]
     assert [rating.n_games for rating in ratings] == [6, 6, 6, 6]
+    assert [rating.n_seeds for rating in ratings] == [3, 3, 3, 3], "two games on each seed"
     assert ratings[0].mu > 25 > ratings[1].mu

@@ -29,6 +29,7 @@ TEAMS = {
     "preset": "head_to_head",
     "world_settings": {"max_steps": 25},
     "policies": {"still": "kin://noop", "random": "kin://random", "miner": "kin://role/BaseMiner"},
+    "games": 2,
     **TRUSTED,
 }
 FAILING = """

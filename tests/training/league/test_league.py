@@ -234,6 +234,6 @@ def test_the_command_trains_a_league_and_says_how_to_exploit_it(tmp_path, capsys
     said = capsys.readouterr()
     assert left.value.code == 0
     assert "Joined the league after 0 updates: main-0 (start); members: 1." in said.err
-    assert "Mean score of row against column; 2 games each" in said.out
+    assert "Mean score of row against column; 2 seeds each" in said.out
     assert "Nash mixture: main-" in said.out
     assert "measure their mixture: kinfolk exploit league" in said.out

@@ -262,10 +262,10 @@ def _print_ratings(world: str, last: dict[str, Any]) -> None:
     """Print the rating of each policy, the best first."""
     failed = [sum(slot["failures"] for slot in slots.values()) for slots in last["failed_slots"]]
     rated = zip(last["policies"], last["ratings"], failed, strict=True)
-    ranked = sorted(rated, key=lambda row: -row[1][2])
+    ranked = sorted(rated, key=lambda row: (row[2] > 0, -row[1][2]))  # those that failed last
     rows = [
-        (uri, f"{mu:.1f}", f"{sigma:.1f}", games, format_estimate(win_rate), failures)
-        for uri, (mu, sigma, _, games, *win_rate), failures in ranked
+        (uri, f"{mu:.1f}", f"{sigma:.1f}", games, format_estimate(won), won[-1], failures)
+        for uri, (mu, sigma, _, games, *won), failures in ranked
     ]
-    headings = ("policy", "rating", "+-", "games", "won (95 %)", "failures")
+    headings = ("policy", "rating", "sigma", "games", "won (95 %)", "seeds", "failures")
     print_table(f"{world}: every policy against every other, from both sides", headings, rows)

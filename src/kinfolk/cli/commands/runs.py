@@ -25,9 +25,15 @@ from kinfolk.cli.run_lifecycle import interruptible, run_argument
 _MAX_SHOWN = 10  # differences that are printed
 
 EngineOption = Annotated[
-    str, typer.Option(help="local, processes or ray.", autocompletion=complete_engine)
+    str | None,
+    typer.Option(
+        help="local, processes or ray; by default processes if --jobs is more than 1.",
+        autocompletion=complete_engine,
+    ),
 ]
-JobsOption = Annotated[int, typer.Option(help="Tasks that run at once.")]
+JobsOption = Annotated[
+    int | None, typer.Option(help="Tasks that run at once; by default 2 if not local.")
+]
 SampleOption = Annotated[
     int | None,
     typer.Option(min=1, metavar="N", help="Stop after the first N events and compare those [all]."),
@@ -82,8 +88,8 @@ def _build_entry(run: Any, summary: Any) -> dict[str, Any]:
 def rerun(
     run: Annotated[Path, run_argument("A run that is done.")],
     out: Annotated[Path | None, typer.Option(help="Keep the new run in this folder.")] = None,
-    engine: EngineOption = "local",
-    jobs: JobsOption = 2,
+    engine: EngineOption = None,
+    jobs: JobsOption = None,
     sample: SampleOption = None,
     json: JsonOption = False,
 ) -> None:
@@ -119,8 +125,8 @@ def capsule(
 
 def verify(
     file: Annotated[Path, typer.Argument(help="A capsule.")],
-    engine: EngineOption = "local",
-    jobs: JobsOption = 2,
+    engine: EngineOption = None,
+    jobs: JobsOption = None,
     sample: SampleOption = None,
     json: JsonOption = False,
 ) -> None:
@@ -160,8 +166,8 @@ def _temporary_folder() -> Iterator[Path]:
 def _repeat(
     stored: Any,
     out: Path | None,
-    engine: str,
-    jobs: int,
+    engine: str | None,
+    jobs: int | None,
     json: bool,
     policies: Mapping[str, str] | None = None,
     sample: int | None = None,

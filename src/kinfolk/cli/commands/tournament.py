@@ -204,12 +204,12 @@ def _print_standings(world: str, side: str, standings: Sequence[Sequence[Any]]) 
         standings: Standings of all sides.
     """
     rows = [
-        (f"{rank}.", name, format_estimate(rating), format_estimate(won), format_estimate(score),
+        ("-" if rank is None else f"{rank}.", name, format_estimate(rating), format_estimate(won), format_estimate(score),
          format_sample_size(score), "" if points is None else f"{points:g}", str(failures))
         for rank, name, of_side, rating, won, score, points, failures, *_ in standings
         if of_side == side
     ]  # fmt: skip
-    estimates = ("rating (95 %)", "won (95 %)", "score (95 %)", "games")
+    estimates = ("rating", "won (95 %)", "score (95 %)", "seeds")
     headings = ("", "policy", *estimates, "points", "failures")
     title = f"{world}: leaderboard{f' of {side}' if side else ''}"
     print_table(title, *leave_out_empty(headings, rows, "points"))
@@ -228,7 +228,7 @@ def print_matrices(payoffs: Sequence[Sequence[Any]]) -> None:
             ]
             title = f"Mean score of {side or 'row'} against {against or 'column'}"
             counts = {cell[3] for row in cells for cell in row if cell is not None}
-            title += f"; {describe_counts(counts, 'games')} each"
+            title += f"; {describe_counts(counts, 'seeds')} each"
             # The title names both sides, so that names need not.
             short = [name.removesuffix(f" ({against})") for name in columns]
             if sum(len(name) + _GAP for name in short) <= _MAX_HEADINGS:

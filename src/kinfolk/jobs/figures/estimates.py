@@ -25,6 +25,14 @@ from kinfolk.jobs.sweeps.job import estimate_settings
 from kinfolk.store.run_job import flatten_metrics
 
 # Jobs whose estimates are of one thing, and what that is.
+# What the intervals of a job are over, if not games.
+_UNITS = {
+    "evaluate": "episodes",
+    "compare": "episodes",
+    "round_robin": "seeds",
+    "tournament": "seeds",
+    "crossplay": "seeds",
+}
 _FIXED_METRIC = {
     "compare": "its metric '{metric}'",
     "round_robin": "the share of games won",
@@ -57,7 +65,7 @@ def draw_run_estimates(sources: Sequence[FigureSource], metric: str | None) -> A
         name, estimates_by_name = _list_named(source, metric)
         groups[source.name if len(sources) > 1 else ""] = estimates_by_name
     counts = {e.n for group in groups.values() for e in group.values() if e is not None}
-    unit = "episodes" if sources[0].job in ("evaluate", "compare") else "games"
+    unit = _UNITS.get(sources[0].job, "games")
     n = f"{min(counts)} " if len(counts) == 1 else ""
     return draw_named_estimates(groups, name, f"{n}{unit}")
 
@@ -141,7 +149,7 @@ def _list_named(source: FigureSource, metric: str | None) -> tuple[str, dict[str
         return text, {row[0]: read_estimate(row[column]) for row in last["scenarios"]}
     if source.job == "round_robin":
         labels = name_policies(last["policies"])
-        shares = [Estimate(r[4], r[5], r[6], r[3]) for r in last["ratings"]]
+        shares = [Estimate(r[4], r[5], r[6], r[-1]) for r in last["ratings"]]
         return "share of games won", dict(zip(labels, shares, strict=True))
     if source.job == "evolve_roles":
         scores = {name: read_estimate(e) for name, e in last["scores"].items()}

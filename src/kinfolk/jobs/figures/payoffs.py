@@ -11,13 +11,13 @@ from kinfolk.core.errors import UsageError, format_suggestion
 from kinfolk.evaluation.figures.matrices import MatrixPanel, draw_matrices
 from kinfolk.evaluation.formatting import describe_counts, name_policies
 from kinfolk.evaluation.payoffs import PayoffTable, collect_scores
-from kinfolk.evaluation.ratings import PlayerScores, beaten_shares
+from kinfolk.evaluation.ratings import PlayerScores, count_wins
 from kinfolk.evaluation.statistics import Estimate
 from kinfolk.jobs.figures.sources import FigureSource, read_estimate, require_one
 
 _METRICS = ("score", "won")
 # Estimates of a standing of a tournament: what they are called, and where they are in the row.
-_STANDING_ESTIMATES = {"rating": 3, "win_rate": 4, "score": 5}
+_STANDING_ESTIMATES = {"win_rate": 4, "score": 5, "rating": 3}
 _SELF_PLAY_ESTIMATES = {"self-play": 1, "cross-play": 2, "difference": 3}
 
 
@@ -76,7 +76,7 @@ def _make_panel(table: PayoffTable) -> MatrixPanel:
     cells = [[read_estimate(cell) for cell in row] for row in table.cells]
     values = np.array([[np.nan if cell is None else cell.mean for cell in row] for row in cells])
     counts = {cell.n for row in cells for cell in row if cell is not None}
-    label = f"mean score\n{describe_counts(counts, 'games')} each"
+    label = f"mean score\n{describe_counts(counts, 'seeds')} each"
     # Labels of players of fixed sides end with the side, which the axis names already.
     rows = [name.removesuffix(f" ({table.side})") for name in table.rows]
     columns = [name.removesuffix(f" ({table.against})") for name in table.columns]
@@ -87,11 +87,11 @@ def _find_round_robin_payoffs(source: FigureSource, metric: str | None) -> Matri
     """Return what each policy of a round robin earned against each other, or how often it won."""
     names = name_policies(list(source.settings["policies"]))
     games = [
-        PlayerScores((e["first"], e["second"]), (e["first_score"], e["second_score"]))
+        PlayerScores((e["first"], e["second"]), (e["first_score"], e["second_score"]), e["step"])
         for e in source.of_kind("pair_played")
     ]
     what = "share of games won" if metric == "won" else "mean return per life"
-    return _find_means(names, _count_wins(games) if metric == "won" else games, what)
+    return _find_means(names, count_wins(games) if metric == "won" else games, what)
 
 
 def _find_win_shares(source: FigureSource) -> MatrixPanel:
@@ -106,18 +106,12 @@ def _find_win_shares(source: FigureSource) -> MatrixPanel:
         raise UsageError(f"{sides} do not win against each other; draw the metric score.")
     names = list(last["policies"])
     games = [
-        PlayerScores(tuple(names.index(name) for name in e["policies"]), tuple(e["scores"]))
+        PlayerScores(
+            tuple(names.index(name) for name in e["policies"]), tuple(e["scores"]), e["step"]
+        )
         for e in source.of_kind("game_played")
     ]
-    return _find_means(names, _count_wins(games), "share of games won")
-
-
-def _count_wins(games: Sequence[PlayerScores]) -> list[PlayerScores]:
-    """Return games with the share of rivals that each player has beaten in place of its score."""
-    return [
-        PlayerScores(players, tuple(beaten_shares(list(scores)).tolist()))
-        for players, scores in games
-    ]
+    return _find_means(names, count_wins(games), "share of games won")
 
 
 def _find_means(names: Sequence[str], games: Sequence[PlayerScores], what: str) -> MatrixPanel:
@@ -126,7 +120,7 @@ def _find_means(names: Sequence[str], games: Sequence[PlayerScores], what: str) 
     for place, scores in collect_scores(games).items():
         values[place] = np.mean(scores)
         counts.add(len(scores))
-    return MatrixPanel(values, names, names, f"{what}\n{describe_counts(counts, 'games')} each")
+    return MatrixPanel(values, names, names, f"{what}\n{describe_counts(counts, 'seeds')} each")
 
 
 def list_meeting_estimates(
@@ -137,7 +131,7 @@ def list_meeting_estimates(
     Args:
         job: `tournament` or `crossplay`.
         last: Last event of the run.
-        metric: Of a tournament `rating`, `win_rate` or `score`; of cross-play `score`.
+        metric: Of a tournament `win_rate`, `score` or `rating`; of cross-play `score`.
 
     Raises:
         UsageError: The job has no such metric.

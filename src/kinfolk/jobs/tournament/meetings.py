@@ -275,15 +275,17 @@ class MeetingRecord:
         """Return all games, or those of pairings with a number below `before`."""
         n = self._n_slots
         return [
-            PlayerScores(tuple(int(player) for player in row[2 : 2 + n]), tuple(row[2 + n :]))
+            PlayerScores(
+                tuple(int(player) for player in row[2 : 2 + n]), tuple(row[2 + n :]), int(row[1])
+            )
             for row in self._rows
             if before is None or row[0] < before
         ]
 
-    def rows(self) -> Iterator[tuple[int, int, PlayerScores]]:
-        """Yield the number of the pairing, the number of the game and the scores of every game."""
+    def rows(self) -> Iterator[tuple[int, PlayerScores]]:
+        """Yield the number of the pairing and the scores of every game."""
         for row, game in zip(self._rows, self.games(), strict=True):
-            yield int(row[0]), int(row[1]), game
+            yield int(row[0]), game
 
 
 def _public_name(class_path: str, label: str) -> str:

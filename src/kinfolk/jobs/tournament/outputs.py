@@ -48,7 +48,7 @@ def name_failed(policies: Sequence[str], failed: Sequence[Mapping[str, Any]]) ->
 
 def game_rows(plan: MeetingPlan, record: MeetingRecord) -> Iterator[dict[str, Any]]:
     """Yield a flat row for each game: pairing, number, and the name and score of each slot."""
-    for pairing, game, (players, scores) in record.rows():
+    for pairing, (players, scores, game) in record.rows():
         row: dict[str, Any] = {"pairing": pairing, "game": game}
         for slot, player, score in zip(plan.sides.slots, players, scores, strict=True):
             row |= {slot: plan.labels[player], f"{slot}_score": score}

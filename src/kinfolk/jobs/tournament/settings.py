@@ -32,7 +32,9 @@ class MeetingSettings(IsolationSettings, WorldSelection):
     metric: Literal["return_per_life", "return", "reward_per_tick"] = setting(
         "return_per_life", "Score of a policy in a game."
     )
-    games: int = setting(2, "Games of each pairing, each of them played from every side.", ge=1)
+    games: int = setting(
+        10, "Games of each pairing, each on a seed of its own and played from every side.", ge=1
+    )
     chunk_size: int = setting(10, "Games per task; changes no result.", ge=1)
     replays: Annotated[int, Flag("--replay")] = setting(
         1, "Number of first games of each pairing that are recorded for the viewer.", ge=0
@@ -97,6 +99,12 @@ class Tournament(MeetingSettings):
     )
     rounds: int | None = setting(
         None, "Rounds of a Swiss tournament; by default log2 of the policies, and one more.", ge=1
+    )
+    max_failure_rate: float = setting(
+        0.0,
+        "Share of its episodes in which a policy may fail; one that fails in more is disqualified.",
+        ge=0,
+        le=1,
     )
     sandbox: bool = setting(True, "Run policies in bubblewrap: no network, no files but their own.")
 

@@ -152,7 +152,7 @@ class PolicyContract:
             loop.tick()
         policy = build_policy(resolve(uri), loop.world.spec)
         for (world, uid), group in recorded.founders.items():
-            agent = SingleAgentPolicy(policy, group)
+            agent = SingleAgentPolicy(policy, loop.world.spec, group)
             agent.reset(loop.seed, world, uid)  # world w played episode w
             for observation, action in recorded.trajectories[world, uid]:
                 assert agent.step(observation).tolist() == action.tolist()

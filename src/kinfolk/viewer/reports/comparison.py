@@ -8,7 +8,6 @@ from typing import Any
 from kinfolk.evaluation.formatting import name_policies
 from kinfolk.evaluation.payoffs import collect_scores
 from kinfolk.evaluation.ratings import PlayerScores
-from kinfolk.evaluation.run_summary import RATING_ERRORS
 from kinfolk.viewer.reports.blocks import (
     Block,
     EventList,
@@ -97,17 +96,15 @@ def report_round_robin(settings: Mapping[str, Any], events: EventList) -> list[B
     last = find_last(events, "rated")
     blocks = [make_text("Verdict", results["verdict"], "verdict")]
     if last is not None:
-        ratings, won = [], []
+        won = []
         for name, rating in zip(names, last["ratings"], strict=True):
-            mu, sigma, _, games, share = rating[:5]
-            low, high = rating[5:7] or (None, None)  # runs of earlier versions have no interval
-            half = RATING_ERRORS * sigma
-            ratings.append(make_row(name, [mu, mu - half, mu + half, games]))
-            won.append(make_row(name, [share, low, high, games]))
-        blocks.append(make_estimates("Ratings", "rating, 95 % interval", ratings))
+            games, share = rating[3:5]
+            # Runs of earlier versions have no interval, or one that took games as independent.
+            low, high, n_seeds = rating[5:8] if len(rating) > 7 else (None, None, games)
+            won.append(make_row(name, [share, low, high, n_seeds]))
         blocks.append(make_estimates("Games won", "share of games, 95 % interval", won))
     games = [
-        PlayerScores((e["first"], e["second"]), (e["first_score"], e["second_score"]))
+        PlayerScores((e["first"], e["second"]), (e["first_score"], e["second_score"]), e["step"])
         for e in events
         if e["kind"] == "pair_played"
     ]

@@ -53,7 +53,11 @@ def _report_games(settings: Mapping[str, Any], games: EventList) -> list[Block]:
     if not names:
         return [text]
     scores = [
-        PlayerScores(tuple(names.index(name) for name in game["policies"]), tuple(game["scores"]))
+        PlayerScores(
+            tuple(names.index(name) for name in game["policies"]),
+            tuple(game["scores"]),
+            game["step"],
+        )
         for game in games
     ]
     title = f"Score of row against column, of {settings.get('games', 0)} games each"
@@ -61,22 +65,26 @@ def _report_games(settings: Mapping[str, Any], games: EventList) -> list[Block]:
 
 
 def _list_standings(standings: Sequence[Sequence[Any]]) -> list[Block]:
-    """Return a leaderboard and the ratings with intervals for each side."""
+    """Return a leaderboard and the shares won with intervals for each side."""
     blocks = []
     headings = ["", "policy", "rating", "won", "score", "points", "games", "failures", "SHA-256"]
     for side in dict.fromkeys(row[2] for row in standings):
-        rows, ratings = [], []
-        for rank, name, of_side, rating, won, score, points, failed, _, sha256 in standings:
+        rows, shares = [], []
+        for rank, name, of_side, rating, won, score, points, failed, _, sha256, *_ in standings:
             if of_side != side:
                 continue
-            cells = [f"{rank}.", name, *map(show_estimate, (rating, won, score))]
+            cells = [
+                "-" if rank is None else f"{rank}.",
+                name,
+                *map(show_estimate, (rating, won, score)),
+            ]
             cells += ["" if points is None else f"{points:g}", str(rating[3]), str(failed)]
             rows.append([*cells, sha256[:12]])
-            ratings.append(make_row(name, rating))
+            shares.append(make_row(name, won))
         of = f" of {side}" if side else ""
         table = leave_out_empty(headings, rows, "points")
         blocks.append(make_table(f"Leaderboard{of}, 95 % intervals", *table))
-        blocks.append(make_estimates(f"Ratings{of}", "rating, 95 % interval", ratings))
+        blocks.append(make_estimates(f"Won{of}", "share of rivals beaten, 95 % interval", shares))
     return blocks
 
 

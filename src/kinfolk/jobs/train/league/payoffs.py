@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
@@ -119,7 +120,12 @@ def report_league(
         counts: Steps and updates so far.
     """
     plan = _make_plan(settings, league, policies)
-    games = [PlayerScores((int(a), int(b)), (x, y)) for a, b, x, y in league.games]
+    n_played: Counter[tuple[int, int]] = Counter()
+    games = []
+    for a, b, x, y in league.games:  # those of each two members in the order of their seeds
+        pairing = (int(a), int(b))
+        games.append(PlayerScores(pairing, (x, y), n_played[pairing]))
+        n_played[pairing] += 1
     names, sides = [member.name for member in league.members], league.sides
     everybody = range(len(names))
     if sides.are_interchangeable:
