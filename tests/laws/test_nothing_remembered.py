@@ -99,7 +99,7 @@ def check_all_orders(world, policy, **options):
 
 @pytest.mark.parametrize("world", list(WORLDS))
 @pytest.mark.parametrize("keeper", ["InModule", "InClass", "InThread"])
-@pytest.mark.parametrize("isolate", ["slot", "agent"])
+@pytest.mark.parametrize("isolate", ["slot", pytest.param("agent", marks=pytest.mark.more)])
 def test_games_are_the_same_in_every_order_and_number_of_jobs(own_module, world, keeper, isolate):
     check_all_orders(world, f"class:{own_module(POLICIES)}.{keeper}", isolate=isolate)
 

@@ -92,6 +92,7 @@ class TournamentArguments(TypedDict, total=False):
     isolate: Literal["none", "slot", "agent"]
     format: Literal["round-robin", "swiss"]
     rounds: int | None
+    max_failure_rate: float
 
 class CrossPlayArguments(TypedDict, total=False):
     """Arguments that are fields of `CrossPlay`."""
