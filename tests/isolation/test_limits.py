@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import kinfolk as kf
+from kinfolk.bench.isolated_agents import IsolatedAgents
 from kinfolk.core.errors import PolicyFailedError
 from kinfolk.engines.base import LocalEngine
 from kinfolk.evaluation.rollout import Isolation, evaluation_task, run_evaluation, run_matches
@@ -22,6 +23,7 @@ from kinfolk.isolation.limits import (
 from kinfolk.isolation.sandbox.bubblewrap import explain_unusable
 from kinfolk.isolation.worker_pool import _pools, close_pools
 from kinfolk.play.task import WorldRef
+from kinfolk.policies.build import ResolvedPolicy
 from kinfolk.policies.resolve import resolve
 from kinfolk.testing.inspection import children_of, wait_for_exit
 
@@ -271,11 +273,13 @@ def test_files_disk_and_processes_are_limited_in_the_sandbox(kind, error):
 
 @needs_sandbox
 def test_daemons_that_fork_themselves_anew_end_with_their_sandbox():
-    close_pools()
-    run_evaluation(task("LeavesDaemons", sandbox=True, process_limit=400))
-    [pool] = _pools.values()
-    assert len(pool.forkserver_pids) == 2, "one for each slot"
-    workers = {worker.meter.host_pid for worker in pool._idle}
+    settings = IsolationSettings(sandbox=True, process_limit=400, step_timeout=20.0)
+    policy = resolve("class:greedy_policies.LeavesDaemons", trusted=False)
+    agents = IsolatedAgents(2, policy, settings)
+    for _ in range(8):
+        agents.step()
+    pool = agents.pool
+    workers = {worker.meter.host_pid for worker in pool._in_use}
     end = time.monotonic() + 20.0
     while True:  # a daemon that has just ended in its child may be missed
         running = list_descendants(pool.forkserver_pids)
@@ -283,7 +287,7 @@ def test_daemons_that_fork_themselves_anew_end_with_their_sandbox():
         if n_daemons >= 16 or time.monotonic() > end:
             break
     assert n_daemons >= 16, "one for each of 8 steps of two agents"
-    close_pools()
+    agents.close()
     assert wait_for_exit(30, running)
     assert not [pid for pid in os.listdir("/proc") if pid.isdigit() and parent_of(pid) in running]
 
@@ -312,3 +316,23 @@ def test_what_the_kernel_knows_of_a_process():
     assert 1 < read_memory_mb(os.getpid()) < read_peak_kb(os.getpid()) / 1024 + 1
     gone = 2**22 + 12345
     assert (read_cpu_clock(gone), read_memory_mb(gone), read_peak_kb(gone)) == (0.0, 0.0, 0)
+
+
+@needs_sandbox
+def test_building_a_large_net_is_limited_in_the_fork_server_too():
+    pytest.importorskip("torch")
+    close_pools()
+    large = ResolvedPolicy(
+        "kinfolk.policies.neural.architectures:MlpPolicy", {"hidden": [16000, 16000]}
+    )  # a gigabyte of weights
+    settings = IsolationSettings(sandbox=True, memory_limit=400)
+    ref = WorldRef("probe", settings=RULES)
+    isolation = Isolation("slot", settings)
+    [report] = run_evaluation(
+        evaluation_task(ref, {"all": large}, 5, [0], isolation=isolation)
+    ).episodes
+    [pool] = _pools.values()
+    peaks = [read_peak_kb(pid) for pid in list_descendants(pool.forkserver_pids)]
+    close_pools()
+    assert [failure.cause for failure in report.failures] == ["raised"]
+    assert max(peaks) < 600 * 1024

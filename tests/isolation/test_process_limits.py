@@ -37,7 +37,7 @@ def test_agents_share_a_process_if_the_limit_is_reached(plain):
     assert played.observed.warnings == (
         "All 3 worker processes (--max-processes) are in use. Slot 'main' gets one process for the slot.",
     )
-    assert played.observed.slots["main"].processes == 1
+    assert played.observed.slots["main"].processes == 2, "one per game, side by side"
 
 
 def test_policies_run_in_this_process_if_none_can_be_started(plain, monkeypatch):
@@ -96,7 +96,7 @@ def test_workers_start_in_a_host_with_more_than_a_thousand_open_files(plain):
             os.close(handle)
         close_pools()
     assert played.episodes == plain
-    assert played.observed.slots["main"].processes == 1
+    assert played.observed.slots["main"].processes == 2, "one per game, side by side"
 
 
 def test_limits_of_a_slot_without_a_process_are_said_not_to_hold(plain):
@@ -112,17 +112,18 @@ def test_limits_of_a_slot_without_a_process_are_said_not_to_hold(plain):
     assert str(refused.value).endswith("do not hold: --memory-limit. --strict asks for them.")
 
 
-def test_what_is_preloaded_for_a_stranger_has_a_limit_of_memory():
+@pytest.mark.parametrize(("memory_mb", "n_bytes"), [(None, 5 * 2**30), (700, 2**30)])
+def test_what_is_preloaded_for_a_stranger_has_a_limit_of_memory(memory_mb, n_bytes):
     pid = os.fork()  # limits and alarms are of the whole process
     if pid == 0:
         code, private = 1, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS
         try:
-            with bound_preload():
+            with bound_preload(memory_mb):
                 try:
-                    mmap.mmap(-1, 5 * 2**30, flags=private)
+                    mmap.mmap(-1, n_bytes, flags=private)
                 except OSError:
                     code = 2
-            mmap.mmap(-1, 5 * 2**30, flags=private | 0x4000)  # MAP_NORESERVE: no memory is touched
+            mmap.mmap(-1, n_bytes, flags=private | 0x4000)  # MAP_NORESERVE: no memory is touched
             code = 0 if code == 2 else 1
         finally:
             os._exit(code)

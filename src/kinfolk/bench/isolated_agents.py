@@ -53,8 +53,8 @@ class IsolatedAgents:
         self.pool = pool or WorkerPool(settings)
         self._owns_pool = pool is None
         self.slot = IsolatedPolicy(
-            "bench", resolved, spec, self.pool, settings, lambda: 0, agents,
-            per_agent=True, single_episode=True,
+            "bench", resolved, spec, self.pool, settings, lambda: 0,
+            n_worlds=1, rows=agents, per_agent=True,
         )  # fmt: skip
         self.rows, self.keys = make_batch(agents), np.arange(agents, dtype=np.int64)
         self.seen = np.zeros((agents, spec.row_bytes), dtype=np.uint8)
@@ -66,7 +66,7 @@ class IsolatedAgents:
         self.slot.act_wait()
 
     def close(self) -> None:
-        """End all worker processes and their pool, or give them back to a pool that was given."""
+        """End all worker processes, and their pool unless it was given."""
         self.slot.close()
         if self._owns_pool:
             self.pool.close()

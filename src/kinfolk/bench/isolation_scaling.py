@@ -105,12 +105,11 @@ def measure_lifecycle(agents: int) -> dict[str, float]:
     start = time.perf_counter()
     with closing(IsolatedAgents(1, settings=settings)) as first:
         pool, begun = first.pool, time.perf_counter()
-        started = [
+        workers = [
             pool.acquire("bench", NOOP, make_spec(1), 1, inherits_memory=False)
             for _ in range(agents)
         ]
         forked = time.perf_counter()
-        workers = [worker for worker, _ in started]
         for worker in workers:
             reply = worker.wait(STEP_TIMEOUT, time.monotonic() + STEP_TIMEOUT)
             if reply:
@@ -119,7 +118,7 @@ def measure_lifecycle(agents: int) -> dict[str, float]:
         memory = [private_memory_mb(worker.meter.host_pid) for worker in workers]
         ending = time.perf_counter()
         for worker in workers:
-            pool.release(worker, reusable=False)
+            pool.release(worker)
         ended = time.perf_counter()
     return {
         "first_ms": 1e3 * (begun - start),  # with the process that starts the others

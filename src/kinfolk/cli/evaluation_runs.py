@@ -93,8 +93,8 @@ def check_sandbox(evaluations: Sequence[Any]) -> None:
         require_sandbox()
     for part in list_enforced() if settings.sandbox else ():
         output.note(f"Sandbox: {part}.")
-    if settings.sandbox or settings.memory_limit is not None:
-        output.note(f"Limits: {describe_resource_limits()}.")
+    if settings.isolate != "none":
+        output.note(f"Limits: {describe_resource_limits(settings.memory_limit)}.")
     if not settings.sandbox:
         return
     for part in list_unsupported():
@@ -250,8 +250,9 @@ def describe_sandbox(settings: Any) -> dict[str, Any]:
     )
 
     requested, enforced, unsupported = settings.sandbox, list_enforced(), list_unsupported()
-    is_limited = requested or settings.memory_limit is not None
-    limits = [describe_resource_limits()] if is_limited else []
+    limits = []
+    if settings.isolate != "none":
+        limits.append(describe_resource_limits(settings.memory_limit))
     return {
         "requested": requested,
         "enforced": [*(enforced if requested else []), *limits],

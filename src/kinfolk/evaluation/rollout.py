@@ -118,6 +118,7 @@ def merge_timings(timings: Sequence[RolloutTiming]) -> RolloutTiming:
 
 
 _MAX_POLICIES = 16
+_MAX_WIDTH = 8  # games side by side, of which each isolated slot has a process
 _registry = SlotRegistry(max_policies=_MAX_POLICIES)  # of this process, which runs many tasks
 _PROCESS_LIMITS = (
     "episode_timeout", "match_timeout", "memory_limit",
@@ -137,7 +138,7 @@ class GuardedSlots(Observer[SlotTimings]):
         """Build the slots, each with a guarded or an isolated policy."""
         isolation, world, policies = _get_isolation(self.task), self.world, self.task.resolved
         settings, modes = isolation.settings, isolation.modes(policies)
-        single, max_agents = world.n_worlds == 1, world.n_worlds * world.spec.rows
+        single = world.n_worlds == 1
 
         def get_tick() -> int:
             """Return the current tick of the first world."""
@@ -155,7 +156,7 @@ class GuardedSlots(Observer[SlotTimings]):
                 else:
                     guard = IsolatedPolicy(
                         name, resolved, world.spec, get_pool(settings), settings, get_tick,
-                        max_agents, modes[name] == "agent", single,
+                        world.n_worlds, world.spec.rows, modes[name] == "agent",
                     )  # fmt: skip
                     guard.workers.match_usage = replace(isolation.used.get(name, Usage()))
                 stack.callback(guard.close)
@@ -283,7 +284,12 @@ def run_evaluation(task: RolloutTask[SlotTimings]) -> RolloutResult[RolloutTimin
 def _list_idle_limits(task: RolloutTask[SlotTimings]) -> list[str]:
     """Return a warning for each slot whose limits cannot be enforced, because it has no process."""
     isolation = _get_isolation(task)
-    chosen = [name for name in _PROCESS_LIMITS if getattr(isolation.settings, name) is not None]
+    defaults = IsolationSettings()
+    chosen = [
+        name
+        for name in _PROCESS_LIMITS
+        if getattr(isolation.settings, name) != getattr(defaults, name)
+    ]
     flags = ", ".join(f"--{name.replace('_', '-')}" for name in chosen)
     slots = [slot for slot, mode in isolation.modes(task.resolved).items() if mode == "none"]
     reason = f"has no process of its own (--isolate), so these limits do not hold: {flags}."
@@ -292,15 +298,31 @@ def _list_idle_limits(task: RolloutTask[SlotTimings]) -> list[str]:
 
 def _run_isolated(task: RolloutTask[SlotTimings]) -> RolloutResult[SlotTimings]:
     """Play episodes side by side, or one by one with a process per agent or after a failure."""
-    if "agent" not in _get_isolation(task).modes(task.resolved).values():
-        try:
-            with EpisodeRunner(task, reuse_world(task.world, task.batch_size)) as runner:
-                return runner.run()
-        except RetrySerially:
-            pass
-    serial = replace(task, worlds=1)
-    with EpisodeRunner(serial) as runner:
-        parts = [runner.run(replace(serial, episodes=(number,))) for number in task.episodes]
+    isolation = _get_isolation(task)
+    modes = [*isolation.modes(task.resolved).values()]
+    n_isolated = len(modes) - modes.count("none")
+    width = task.batch_size
+    if n_isolated:  # every game has processes of its own
+        width = min(width, max(1, isolation.settings.max_processes // n_isolated), _MAX_WIDTH)
+    if "agent" in modes:
+        width = 1
+    try:
+        return _play_side_by_side(task, width)
+    except RetrySerially:
+        return _play_side_by_side(task, 1)
+
+
+def _play_side_by_side(task: RolloutTask[SlotTimings], width: int) -> RolloutResult[SlotTimings]:
+    """Play the episodes of a task with `width` of them at a time."""
+    task = replace(task, worlds=width)
+    starts = range(0, len(task.episodes), width)
+    with EpisodeRunner(task, reuse_world(task.world, width)) as runner:
+        parts = [
+            runner.run(replace(task, episodes=task.episodes[start : start + width]))
+            for start in starts
+        ]
+    if len(parts) == 1:
+        return parts[0]
     return replace(parts[-1], episodes=concatenate_columns(part.episodes for part in parts))
 
 

@@ -37,13 +37,11 @@ def note_replies() -> None:
 class BatchedCall:
     """A request for actions to several workers, repeated as long as the same agents live.
 
-    Either each worker plays one row of the batch, or a single worker plays all rows.
-
     Args:
         buffers: Shared buffers of the workers.
         workers: The workers to call.
         buffer_indices: Index of each worker's buffer in `buffers`.
-        rows: Rows of the batch that they play.
+        parts: Rows of the batch that each of them plays.
         is_measured: Whether the time of every worker is measured; see `measure_seconds`.
     """
 
@@ -52,19 +50,28 @@ class BatchedCall:
         buffers: shared.SharedBufferArray,
         workers: Sequence[Worker],
         buffer_indices: Sequence[int],
-        rows: Sequence[int],
+        parts: Sequence[slice],
         is_measured: bool = False,
     ) -> None:
         self._buffers, self.workers, self._is_measured = buffers, workers, is_measured
         self._seen_ns: Ints | None = None  # when each reply was first seen; None: all at once
         self._unseen_ns: Ints = np.zeros(0, dtype=np.int64)  # when it was last not there
         self._buffer_indices = _as_slice_or_array(buffer_indices)
-        self._rows = _as_slice_or_array(rows)
-        single = len(workers) == 1
-        self._row_index = (
-            (buffer_indices[0], slice(len(rows))) if single else (self._buffer_indices, 0)
+        n_rows = [part.stop - part.start for part in parts]
+        self._rows = _as_slice_or_array(
+            [row for part in parts for row in range(part.start, part.stop)]
         )
-        buffers.header[self._buffer_indices, shared.N_ROWS] = len(rows) if single else 1
+        self._worker_of_row = np.repeat(np.arange(len(workers)), n_rows)
+        # Where the rows lie in `buffers`: in one buffer, at the start of each, or anywhere.
+        self._row_index: tuple[Any, Any]
+        if len(workers) == 1:
+            self._row_index = (buffer_indices[0], slice(n_rows[0]))
+        elif max(n_rows, default=1) == 1:
+            self._row_index = (self._buffer_indices, 0)
+        else:
+            within = np.concatenate([np.arange(n) for n in n_rows])
+            self._row_index = (np.repeat(buffer_indices, n_rows), within)
+        buffers.header[self._buffer_indices, shared.N_ROWS] = n_rows
         buffers.header[self._buffer_indices, shared.COMMAND] = shared.CMD_ACT
         self._wake_fds = [worker.wake_fd for worker in workers]
         self._key_index = (*self._row_index, 0)
@@ -162,8 +169,8 @@ class BatchedCall:
         if late_workers:
             on_time = np.array([worker not in late_workers for worker in self.workers])
             out = get_noop_actions()
-            if len(on_time) == len(actions):
-                out[np.arange(len(out))[self._rows][on_time]] = actions[on_time]
+            is_answered = on_time[self._worker_of_row]
+            out[np.arange(len(out))[self._rows][is_answered]] = actions[is_answered]
         elif self._covers_batch:
             out = actions.copy()
         else:

@@ -49,7 +49,7 @@ class IsolationSettings(Settings):
     max_restarts: int = setting(3, "Restarts of a worker process per episode.", ge=0)
     max_processes: int = setting(64, "Worker processes of policies per job.", ge=1)
     memory_limit: int | None = setting(
-        None, "Memory limit of a worker process and its children in MB.", ge=1
+        2048, "Memory limit of a worker process and its children in MB; none: no limit.", ge=1
     )
     cpu_limit: float | None = setting(
         None, "CPU seconds of a worker process in its whole life.", gt=0

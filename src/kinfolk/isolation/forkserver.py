@@ -84,13 +84,18 @@ class ForkServerClient:
         """Return a descriptor that becomes readable when a worker has exited; -1 if not running."""
         return self._control.fileno() if self._control is not None else -1
 
-    def preload(self, payload: WorkerPayload) -> None:
-        """Load a policy in the fork server once, so that its workers need not import and compile."""
+    def preload(self, payload: WorkerPayload, memory_mb: int | None) -> None:
+        """Load a policy in the fork server once, so that its workers need not import and compile.
+
+        Args:
+            payload: The policy and the world's spec.
+            memory_mb: Memory that may be used for it; None: no limit of the settings.
+        """
         self._start()
         content_hash = payload.resolved.sha256
         if content_hash not in self._preloaded:
             self._preloaded.add(content_hash)
-            self._send({"preload": payload.size}, [payload.fd])
+            self._send({"preload": payload.size, "memory_mb": memory_mb}, [payload.fd])
             self._wait_for("preloaded", _PRELOAD_TIMEOUT)
 
     def fork(self, config: dict[str, Any], fds: list[int]) -> int:

@@ -161,7 +161,7 @@ class ForkServer:
             if "preload" in request:
                 payload_fd = self._received_fds.pop(0)
                 # If it fails, the worker will fail in the same way and report it.
-                with contextlib.suppress(BaseException), bound_preload():
+                with contextlib.suppress(BaseException), bound_preload(request["memory_mb"]):
                     preload_policy(payload_fd, request["preload"])
                 os.close(payload_fd)
                 gc.freeze()
@@ -247,14 +247,20 @@ class ForkServer:
 
 
 @contextlib.contextmanager
-def bound_preload() -> Iterator[None]:
-    """Bound the memory and time of what is done in this context; a stranger's settings may want more."""
+def bound_preload(memory_mb: int | None) -> Iterator[None]:
+    """Bound the memory and time of what is done in this context; a stranger's settings may want more.
+
+    Args:
+        memory_mb: Memory limit of a worker, which building its policy must not exceed either.
+    """
 
     def give_up(*_: object) -> None:
         raise TimeoutError
 
     soft, hard = resource.getrlimit(resource.RLIMIT_DATA)
     limits = [_MAX_PRELOAD_BYTES, *(each for each in (soft, hard) if each >= 0)]  # -1: none
+    if memory_mb is not None:
+        limits.append(memory_mb * 2**20)
     resource.setrlimit(resource.RLIMIT_DATA, (min(limits), hard))
     signal.signal(signal.SIGALRM, give_up)
     signal.alarm(_MAX_PRELOAD_SECONDS)

@@ -1,4 +1,4 @@
-"""Policies in worker processes: one process for all agents of a slot, or one per agent."""
+"""Policies in worker processes: one process per agent, or one per game for all agents of a slot."""
 
 from __future__ import annotations
 
@@ -27,10 +27,9 @@ class IsolatedPolicy:
         pool: Supplies the workers.
         settings: Timeouts, and what happens after a failure.
         get_tick: Returns the current tick, for records of failures.
-        max_agents: Largest number of live agents.
-        per_agent: Whether every agent has its own worker.
-        single_episode: Whether the batch has one world only, so that a failure can be recorded
-            instead of raising `RetrySerially`.
+        n_worlds: Number of worlds in the batch. With several, a failure raises `RetrySerially`.
+        rows: Largest number of live agents in a world.
+        per_agent: Whether every agent has its own worker; else there is one per world.
 
     Attributes:
         failure_log: Failures and invalid actions of the current episode.
@@ -47,14 +46,14 @@ class IsolatedPolicy:
         pool: WorkerPool,
         settings: IsolationSettings,
         get_tick: TickGetter,
-        max_agents: int,
+        n_worlds: int,
+        rows: int,
         per_agent: bool,
-        single_episode: bool,
     ) -> None:
-        self.failure_log = FailureLog(slot, resolved, spec, settings, get_tick, single_episode)
-        self.workers = WorkerGroup(self.failure_log, pool, max_agents, per_agent)
+        self.failure_log = FailureLog(slot, resolved, spec, settings, get_tick, n_worlds == 1)
+        self.workers = WorkerGroup(self.failure_log, pool, rows, per_agent)
         layout = shared.BufferLayout(self.workers.agents_per_worker, spec.row_bytes, spec.n_heads)
-        self._buffers = shared.SharedBufferArray(layout, max_agents if per_agent else 1)
+        self._buffers = shared.SharedBufferArray(layout, n_worlds * rows if per_agent else n_worlds)
         self._attached: dict[int, Worker] = {}  # by index of the buffer
         self._batch: AgentBatch | None = None
         # The request that is repeated while the same agents live; None if workers have changed.
@@ -71,7 +70,8 @@ class IsolatedPolicy:
         return {}
 
     def start_episode(self) -> None:
-        """Clear failures for a new episode, so that failed workers are started again."""
+        """Clear failures and end the workers: a new episode has new ones."""
+        self._end_call()
         self.failure_log.start_episode()
         self.workers.start_episode()
 
@@ -89,8 +89,7 @@ class IsolatedPolicy:
             order = batch.memory_index.tobytes()
             if call is None or order != self._batch_order:
                 self._batch_order, call = order, self._arrange_call(block)
-            if self.workers.per_agent:
-                block[:, shared.AGENT_INDEX_COLUMN] = 0
+            self.workers.localize(block)
             self._fingerprint, self._call = fingerprint, call
             call.write_rows(block)
         call.send(keys, observations)
@@ -121,12 +120,11 @@ class IsolatedPolicy:
         if self.workers.limits.measures_time:
             self._charge_step(call)
         if self.workers.limits.measures_size:
-            called = [supervised for supervised, _ in self._called.values()]
-            self._call = None if self.workers.check_size(called) else self._call
+            self._call = None if self.workers.check_size() else self._call
         return log.validate_actions(actions, batch, self._n_called_rows - n_missing)
 
     def close(self) -> None:
-        """Release the workers for other tasks and unmap their buffers; may be called twice."""
+        """End the workers and unmap their buffers; may be called twice."""
         self._end_call()
         self.workers.close()
         self._buffers.close()
@@ -192,14 +190,16 @@ class IsolatedPolicy:
             if supervised.worker is not None
         }
         buffer_indices: list[int] = []
-        rows: list[int] = []
+        parts_called: list[slice] = []
         for worker, (_, part) in self._called.items():
-            index = int(block[part.start, shared.AGENT_INDEX_COLUMN]) if group.per_agent else 0
+            index = group.get_unit(block[part.start])
             if self._attached.get(index) is not worker:
                 self._buffers.attach(index, worker.buffer_fd)
                 self._attached[index] = worker
             buffer_indices.append(index)
-            rows += range(part.start, part.stop)
-        self._n_called_rows = len(rows)
+            parts_called.append(part)
+        self._n_called_rows = sum(part.stop - part.start for part in parts_called)
         measured = group.limits.measures_time
-        return BatchedCall(self._buffers, list(self._called), buffer_indices, rows, measured)
+        return BatchedCall(
+            self._buffers, list(self._called), buffer_indices, parts_called, measured
+        )

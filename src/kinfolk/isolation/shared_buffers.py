@@ -50,7 +50,7 @@ HEADER_FIELDS = 16  # size of the header; the last fields are unused
 # Columns of a row: key, memory index, world, row, uid, group, member, uids of the two parents, memory
 # indices of the two parents.
 ROW_COLUMNS = 11
-AGENT_INDEX_COLUMN, UID_COLUMN, PARENT_INDEX_COLUMNS = 1, 4, slice(9, 11)
+AGENT_INDEX_COLUMN, WORLD_COLUMN, UID_COLUMN, PARENT_INDEX_COLUMNS = 1, 2, 4, slice(9, 11)
 
 _HAS_STRONG_ORDERING = platform.machine() in ("x86_64", "AMD64", "i686")
 
@@ -252,6 +252,7 @@ class SharedBufferArray:
         Raises:
             OSError: The system refused, such as for an invalid descriptor.
         """
+        assert 0 <= index < len(self.header)  # it would overwrite other memory of this process
         libc: Any = ctypes.CDLL(None, use_errno=True)
         libc.mmap.restype = ctypes.c_void_p
         libc.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t, *[ctypes.c_int] * 3, ctypes.c_long]

@@ -50,11 +50,10 @@ class _SubprocessPool(WorkerPool):
         super().__init__(settings)
         self.lock, self.n_policies = threading.RLock(), 0
 
-    def release(self, worker: Worker, reusable: bool = True) -> None:
+    def release(self, worker: Worker) -> None:
         """End a worker; one that has not failed may close its policy first."""
-        if reusable:
-            worker.close(graceful=True)
-        super().release(worker, reusable=False)
+        worker.close(graceful=not worker.pending and not worker.has_failed)
+        super().release(worker)
 
 
 # By process, thread and settings: the workers of a thread share a fork server, those of threads that
@@ -105,13 +104,14 @@ class SubprocessPolicy(IsolatedPolicy):
             self._pool = _pools[self._pool_key]
             self._pool.n_policies += 1
         super().__init__(
-            name, resolved, spec, self._pool, settings, lambda: self._n_steps, max_agents,
-            per_agent=False, single_episode=True,
+            name, resolved, spec, self._pool, settings, lambda: self._n_steps,
+            n_worlds=1, rows=max_agents, per_agent=False,
         )  # fmt: skip
 
     def start_episode(self) -> None:
-        """Clear failures and count steps anew, so that a worker that has failed is started again."""
-        super().start_episode()
+        """Clear failures and count steps anew; the worker stays, unless it has failed."""
+        self.failure_log.start_episode()
+        self.workers.clear_failures()
         self._n_steps = 0
 
     def reset_agents(self, batch: AgentBatch, memory: Memory, keys: Ints) -> None:

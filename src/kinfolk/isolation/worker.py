@@ -49,7 +49,7 @@ class Worker:
         meter: Measures the time and memory of the process.
         pending: Whether a reply is due; the first reply says that the policy is loaded.
         has_acted: Whether the policy has returned actions.
-        has_failed: Whether it raised, timed out or exited, so that it must not be reused.
+        has_failed: Whether it raised, timed out or exited.
         parent_memory: `[3, bytes]`, exported memory of this agent and of its two parents; None if
             there is none to inherit.
 
@@ -80,7 +80,7 @@ class Worker:
         self.buffer_fd = shared.create_anonymous_memory(sum(layout.part_sizes))
         self.buffer = shared.SharedBuffer(layout, self.buffer_fd)
         self.request_id = self.buffer.header[shared.REQUEST_ID] = draw_request_id()
-        self._n_stale = self._printed_offset = self._n_expected_wakeups = 0
+        self._n_stale = self._n_expected_wakeups = 0
         self._host_waited = False  # whether the host has slept during the current request
         self.has_acted = self.has_failed = self.closed = False
         self.parent_memory: AnyArray | None = None
@@ -113,7 +113,7 @@ class Worker:
 
     @property
     def stats(self) -> WorkerStats:
-        """Counts since the last `reset_stats`, and the peak memory of the process.
+        """Counts and peak memory of the process.
 
         All of them are measured from outside; nothing is taken from the policy's process.
         """
@@ -121,13 +121,7 @@ class Worker:
         printed = self.forkserver.count_printed_bytes(self.pid)
         ended = self.forkserver.get_exit(self.pid)
         peak_kb = read_peak_kb(self.meter.host_pid) if ended is None else ended.peak_kb
-        return WorkerStats(self._n_stale, printed - self._printed_offset, peak_kb / 1024)
-
-    def reset_stats(self) -> None:
-        """Set the counts of stale replies and printed bytes to zero, for the next slot."""
-        self.drain_wakeups(replied=True)
-        self._n_stale = 0
-        self._printed_offset = self.forkserver.count_printed_bytes(self.pid)
+        return WorkerStats(self._n_stale, printed, peak_kb / 1024)
 
     def send(self, command: int, rows: AnyArray | None = None) -> None:
         """Send a command without waiting; `poll` reports it if the worker has exited.

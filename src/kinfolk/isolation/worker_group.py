@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
+from itertools import pairwise
 from typing import TypeAlias
 
 import numpy as np
@@ -14,7 +15,11 @@ from kinfolk.isolation import shared_buffers as shared
 from kinfolk.isolation.batched_call import note_replies
 from kinfolk.isolation.failures import WHOLE_SLOT, FailureLog, WorkerError
 from kinfolk.isolation.limits import ResourceLimits, Usage, WorkerStats
-from kinfolk.isolation.shared_buffers import AGENT_INDEX_COLUMN, PARENT_INDEX_COLUMNS
+from kinfolk.isolation.shared_buffers import (
+    AGENT_INDEX_COLUMN,
+    PARENT_INDEX_COLUMNS,
+    WORLD_COLUMN,
+)
 from kinfolk.isolation.supervised_worker import SupervisedWorker
 from kinfolk.isolation.worker import Worker
 from kinfolk.isolation.worker_pool import WorkerPool
@@ -25,14 +30,14 @@ WorkerParts: TypeAlias = Sequence[tuple[SupervisedWorker, slice]]
 
 
 class WorkerGroup:
-    """The workers of one slot: one for all of its agents, or one per agent.
+    """The workers of one slot: one per agent, or one per world for its agents there.
 
     Blocks of rows are as `pack_rows` returns them.
 
     Args:
         failure_log: Names the policy and records its failures.
-        pool: Supplies workers and takes them back.
-        max_agents: Largest number of live agents.
+        pool: Starts workers and ends them.
+        rows: Largest number of live agents in a world.
         per_agent: Whether every agent has its own worker.
 
     Attributes:
@@ -46,14 +51,14 @@ class WorkerGroup:
     """
 
     def __init__(
-        self, failure_log: FailureLog, pool: WorkerPool, max_agents: int, per_agent: bool
+        self, failure_log: FailureLog, pool: WorkerPool, rows: int, per_agent: bool
     ) -> None:
         self.limits = ResourceLimits(failure_log.settings)
         self.match_usage, self.task_usage = Usage(), Usage()
         self._last_size_check = 0.0
         self._failure_log, self._settings = failure_log, failure_log.settings
         self._pool, self.per_agent = pool, per_agent
-        self.agents_per_worker = 1 if per_agent else max_agents
+        self.agents_per_worker = 1 if per_agent else rows
         self._workers: defaultdict[int, SupervisedWorker] = defaultdict(SupervisedWorker)
         self.n_restarts = self.peak_processes = 0
         self.latencies: list[float] = []
@@ -69,16 +74,37 @@ class WorkerGroup:
         return counts
 
     def start_episode(self) -> None:
-        """Clear the failures of the last episode, so that failed workers are started again."""
+        """End the workers of the last episode, with all that the policy kept in them."""
+        self.close()
+
+    def clear_failures(self) -> None:
+        """Forget failures, so that failed workers are started again."""
         for supervised in self._workers.values():
             supervised.clear_failures()
 
+    def get_unit(self, row: AnyArray) -> int:
+        """Return which worker plays a row of a block: the agent's own, or that of its world."""
+        return int(row[AGENT_INDEX_COLUMN]) // self.agents_per_worker
+
     def split_rows(self, row_block: AnyArray) -> WorkerParts:
         """Return the worker of each part of a block of rows, and the part as a slice."""
-        if not self.per_agent:
-            return [(self._workers[0], slice(0, len(row_block)))]
-        indices = row_block[:, AGENT_INDEX_COLUMN].tolist()
-        return [(self._workers[index], slice(i, i + 1)) for i, index in enumerate(indices)]
+        if not len(row_block):
+            return []
+        units = row_block[:, AGENT_INDEX_COLUMN] // self.agents_per_worker  # in ascending order
+        starts = [0, *(np.flatnonzero(np.diff(units)) + 1).tolist()]
+        parts = []
+        for start, stop in pairwise([*starts, len(units)]):
+            parts.append((self._workers[int(units[start])], slice(start, stop)))
+        return parts
+
+    def localize(self, row_block: AnyArray) -> None:
+        """Number the agents of a block as their workers do, which know nothing of other worlds."""
+        row_block[:, AGENT_INDEX_COLUMN] %= self.agents_per_worker
+        if not self.per_agent:  # whose parents are in other workers
+            parents = row_block[:, PARENT_INDEX_COLUMNS]
+            parents[...] = np.where(parents >= 0, parents % self.agents_per_worker, -1)
+            worlds = row_block[:, WORLD_COLUMN]
+            worlds[...] = np.minimum(worlds, 0)  # -1 marks a batch of `ResetArguments`
 
     def reset_agents(self, row_block: AnyArray) -> None:
         """Reset new agents in their workers and wait for all of them, starting workers as needed."""
@@ -121,7 +147,7 @@ class WorkerGroup:
         """
         live = set(row_block[:, AGENT_INDEX_COLUMN].tolist())
         for index in [index for index in self._workers if index not in live]:
-            self._release(self._workers.pop(index), reusable=True)
+            self._release(self._workers.pop(index))
 
     def collect_calls(
         self, workers: Collection[Worker], elapsed: float = 0.0
@@ -207,13 +233,13 @@ class WorkerGroup:
             exceeded = exceeded or limits.explain_step(cpu_seconds, 0.0)
         return WorkerError("limit", exceeded) if exceeded else None
 
-    def check_size(self, workers: Collection[SupervisedWorker]) -> bool:
+    def check_size(self) -> bool:
         """End workers that exceed limits of memory or processes; return whether one was ended."""
         now, is_ended = time.monotonic(), False
         if now - self._last_size_check < _SIZE_CHECK_SECONDS:
             return is_ended
         self._last_size_check = now
-        for supervised in workers:
+        for supervised in self._workers.values():
             worker = supervised.worker
             exceeded = worker.meter.explain_size() if worker is not None else ""
             if exceeded:
@@ -238,7 +264,7 @@ class WorkerGroup:
         worker, is_final = supervised.worker, error.cause == "limit"
         if worker is not None and self.limits.measures_time:  # of the request that failed
             self.charge(supervised, 1e-9 * (time.perf_counter_ns() - worker.sent_ns))
-        self._release(supervised, reusable=False)
+        self._release(supervised)
         supervised.has_failed = True
         agent = supervised.first_uid if self.per_agent else WHOLE_SLOT
         n_restarts = self._settings.max_restarts if is_final else supervised.n_restarts
@@ -250,9 +276,9 @@ class WorkerGroup:
         supervised.has_failed = not may_restart
 
     def close(self) -> None:
-        """Release all workers for other tasks."""
+        """End all workers."""
         for supervised in self._workers.values():
-            self._release(supervised, reusable=True)
+            self._release(supervised)
         self._workers.clear()
 
     def _start(self, workers: Sequence[SupervisedWorker]) -> None:
@@ -266,13 +292,12 @@ class WorkerGroup:
                 self.handle_failure(supervised, timed_out, "start")
             return
         for supervised in stopped:
-            supervised.worker, is_new = self._pool.acquire(
+            supervised.worker = self._pool.acquire(
                 log.slot, log.resolved, log.spec, self.agents_per_worker, self.per_agent
             )
             self.peak_processes = max(self.peak_processes, len(self._running()))
-            if is_new:
-                supervised.worker.meter.usages = (self.match_usage,)
-                starting[supervised.worker] = supervised
+            supervised.worker.meter.usages = (self.match_usage,)
+            starting[supervised.worker] = supervised
         replies = self.collect(dict.fromkeys(starting, start_timeout))
         errors = {
             worker: reply if isinstance(reply, WorkerError) else worker.share_parent_memory()
@@ -293,8 +318,7 @@ class WorkerGroup:
         for supervised, block in parts:
             if supervised.worker is not None:
                 rows = block.copy()
-                if self.per_agent:
-                    rows[:, AGENT_INDEX_COLUMN] = 0
+                self.localize(rows)
                 supervised.worker.meter.usages = (self.match_usage, supervised.usage)
                 supervised.worker.send(shared.CMD_RESET, rows)
                 sent[supervised.worker] = supervised
@@ -342,10 +366,9 @@ class WorkerGroup:
         workers = (supervised.worker for supervised in self._workers.values())
         return [worker for worker in workers if worker is not None]
 
-    def _release(self, supervised: SupervisedWorker, reusable: bool) -> None:
-        """Give a worker back to the pool; it is ended unless it is `reusable` and has replied."""
+    def _release(self, supervised: SupervisedWorker) -> None:
+        """End a worker, and keep its counts."""
         worker, supervised.worker = supervised.worker, None
         if worker is not None:
             self._released_stats = self._released_stats.merge(worker.stats)
-            is_sound = not worker.pending and not worker.has_failed
-            self._pool.release(worker, reusable and is_sound)
+            self._pool.release(worker)

@@ -1,4 +1,8 @@
-"""A bounded pool of worker processes, reused by the content of their policy."""
+"""A bounded number of worker processes, and the fork servers that start them.
+
+A worker plays one game and ends with it: what a policy keeps in modules, classes, files or threads
+must not reach its next game. Fork servers, which run nothing of a policy, stay.
+"""
 
 from __future__ import annotations
 
@@ -64,7 +68,7 @@ def may_build_here(resolved: ResolvedPolicy, settings: IsolationSettings) -> boo
 
 
 class WorkerPool:
-    """Starts workers and takes them back; a worker plays many episodes, one after another.
+    """Starts workers, at most `max_processes` at a time, and ends them.
 
     Args:
         settings: Limits of the workers and of their number.
@@ -75,7 +79,6 @@ class WorkerPool:
         # Without a sandbox all slots have one; else every slot and policy has its own.
         self._forkservers: dict[tuple[object, ...], ForkServerClient] = {}
         self._payloads: dict[tuple[str, WorldSpec], WorkerPayload] = {}
-        self._idle: list[Worker] = []
         self._in_use: set[Worker] = set()
         self._cgroups: PoolCgroups | None = None  # made with the first worker
         self.n_started = 0
@@ -95,61 +98,44 @@ class WorkerPool:
         spec: WorldSpec,
         capacity: int,
         inherits_memory: bool,
-    ) -> tuple[Worker, bool]:
-        """Return an idle worker with this policy, or start one.
+    ) -> Worker:
+        """Start a worker; its first reply says that the policy is loaded.
 
         Args:
-            slot: Id of the slot; in a sandbox, no worker is shared between slots.
+            slot: Id of the slot; in a sandbox, no fork server is shared between slots.
             resolved: Class, settings and weights of the policy.
             spec: Spec of the world.
             capacity: Largest number of agents in a request.
             inherits_memory: Whether it plays a single agent that inherits its parents' memory.
-
-        Returns:
-            The worker, and whether it is new, so that its first reply must be awaited.
 
         Raises:
             ProcessLimitError: All processes are in use, or the system cannot start another.
         """
         payload = self.get_payload(resolved, spec)
         forkserver = self._get_forkserver(slot, resolved)
-        key = (forkserver, payload, capacity, inherits_memory)
-        for worker in self._idle:
-            known = (worker.forkserver, worker.payload, worker.capacity, worker.inherits_memory)
-            if known == key:
-                self._idle.remove(worker)
-                self._in_use.add(worker)
-                worker.reset_stats()
-                return worker, False
         limit = self._settings.max_processes
         if len(self._in_use) >= limit:
             raise ProcessLimitError(f"All {limit} worker processes (--max-processes) are in use.")
-        while self._idle and len(self._in_use) + len(self._idle) >= limit:
-            self._idle.pop(0).close(graceful=True)
         if is_preloadable(resolved):
-            forkserver.preload(payload)
+            forkserver.preload(payload, self._settings.memory_limit)
         cgroup = self._create_cgroup()
         worker = Worker(forkserver, payload, capacity, self._settings, inherits_memory, cgroup)
         self.n_started += 1
         self._in_use.add(worker)
-        return worker, True
+        return worker
 
-    def release(self, worker: Worker, reusable: bool = True) -> None:
-        """Take a worker back for reuse, or end it if it is not `reusable`."""
+    def release(self, worker: Worker) -> None:
+        """End a worker."""
         self._in_use.discard(worker)
-        if reusable and not worker.closed:
-            self._idle.append(worker)
-        else:
-            worker.close()
+        worker.close()
 
     def close(self) -> None:
         """End all workers and the fork server; may be called twice."""
-        for worker in [*self._idle, *self._in_use]:
+        for worker in self._in_use:
             worker.close()
-        self._idle.clear()
         self._in_use.clear()
         while self._payloads:
-            self._drop_oldest_payload()
+            self._payloads.popitem()[1].close()
         while self._forkservers:
             self._forkservers.popitem()[1].close()
         cgroups, self._cgroups = self._cgroups, None
@@ -170,11 +156,7 @@ class WorkerPool:
         for old in [old for old, server in self._forkservers.items() if server not in busy]:
             if len(self._forkservers) < _MAX_FORKSERVERS:
                 break
-            server = self._forkservers.pop(old)
-            for worker in [worker for worker in self._idle if worker.forkserver is server]:
-                self._idle.remove(worker)
-                worker.close()
-            server.close()
+            self._forkservers.pop(old).close()
         readable = list_readable(settings.sandbox_read, slot)
         files = find_policy_files(resolved, readable) if settings.sandbox else None
         self._forkservers[key] = ForkServerClient(files)
@@ -198,17 +180,9 @@ class WorkerPool:
         key = (resolved.sha256, spec)
         if key not in self._payloads:
             while len(self._payloads) >= _MAX_PAYLOADS:
-                self._drop_oldest_payload()
+                self._payloads.pop(next(iter(self._payloads))).close()
             self._payloads[key] = WorkerPayload(resolved, spec)
         return self._payloads[key]
-
-    def _drop_oldest_payload(self) -> None:
-        """Free the oldest payload and end the idle workers that have loaded it."""
-        payload = self._payloads.pop(next(iter(self._payloads)))
-        for worker in [worker for worker in self._idle if worker.payload is payload]:
-            self._idle.remove(worker)
-            worker.close(graceful=True)
-        payload.close()
 
 
 class _HostProtection:

@@ -116,6 +116,7 @@ class Runner:
         settings = {**USUAL, **limits, "sandbox": self.sandbox}
         if not self.sandbox:
             settings = {key: value for key, value in settings.items() if key in TIMEOUTS}
+            settings["memory_limit"] = None
         slots = {
             "attacker": self._resolve(name, canaries.targets),
             "rival": resolve(

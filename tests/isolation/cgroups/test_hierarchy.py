@@ -131,13 +131,13 @@ def test_an_ordinary_user_without_delegation_is_told_why_there_are_none(as_ordin
         "from kinfolk.isolation.cgroups.hierarchy import *\n"
         "from kinfolk.isolation.sandbox.support import describe_resource_limits\n"
         "assert find_cgroup_parents() is None\n"
-        "print(describe_resource_limits())"
+        "print(describe_resource_limits(200))"
     )
     command = as_ordinary_user([sys.executable, "-c", script])
     env = {**os.environ, "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)}
     said = subprocess.run(command, capture_output=True, text=True, env=env, cwd="/")
     assert said.stdout.startswith(
-        "the kernel's limit of data, and a look every 20 to 50 ms: memory and processes of each worker "
+        "200 MB for each worker, by the kernel's limit of data and a look every 20 to 50 ms "
         "(no control groups: this user may not make groups in "
     ), said.stderr
     assert explain_no_cgroups() == ""

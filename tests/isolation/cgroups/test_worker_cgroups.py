@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from kinfolk.bench.isolated_agents import IsolatedAgents
 from kinfolk.core.errors import EngineError
 from kinfolk.evaluation.rollout import Isolation, evaluation_task, run_evaluation
 from kinfolk.isolation import worker_pool
@@ -16,7 +17,7 @@ from kinfolk.isolation.cgroups import worker_cgroups
 from kinfolk.isolation.cgroups.hierarchy import explain_no_cgroups, find_cgroup_parents
 from kinfolk.isolation.failures import IsolationSettings
 from kinfolk.isolation.sandbox.bubblewrap import explain_unusable
-from kinfolk.isolation.worker_pool import _pools, close_pools
+from kinfolk.isolation.worker_pool import close_pools
 from kinfolk.play.task import WorldRef
 from kinfolk.policies.resolve import resolve
 
@@ -64,9 +65,9 @@ def play(kind, **limits):
 @needs_cgroups
 @needs_sandbox
 def test_every_worker_has_a_group_with_its_limits_and_only_itself_in_it():
-    play("Greedy", sandbox=True, memory_limit=300, process_limit=3)
-    [pool] = _pools.values()
-    pids = sorted(worker.meter.host_pid for worker in pool._idle)
+    settings = IsolationSettings(sandbox=True, memory_limit=300, process_limit=3)
+    agents = IsolatedAgents(3, resolve("kin://noop"), settings)
+    pids = sorted(worker.meter.host_pid for worker in agents.pool._in_use)
     version, memory, _ = find_cgroup_parents()
     members, limits, tasks = [], set(), set()
     for folder in groups_of(os.getpid()):
@@ -82,13 +83,13 @@ def test_every_worker_has_a_group_with_its_limits_and_only_itself_in_it():
     assert sorted(set(members)) == pids
     assert len(pids) == 3
     assert (limits, tasks) == ({str(300 * 2**20)}, {"133"})
-    close_pools()
+    agents.close()
     assert groups_of(os.getpid()) == []
 
 
 @needs_cgroups
 def test_without_a_limit_there_are_no_groups():
-    play("Greedy")
+    play("Greedy", memory_limit=None)
     assert groups_of(os.getpid()) == []
 
 

@@ -155,7 +155,8 @@ def open_pool_cgroups(settings: IsolationSettings) -> PoolCgroups | None:
     Returns:
         None if there is nothing to limit, or this machine does not let this process make groups.
     """
-    if settings.memory_limit is None and not settings.sandbox:
+    usual_limit = settings.memory_limit in (None, IsolationSettings().memory_limit)
+    if usual_limit and not settings.sandbox:  # the limit of the process and looks at it will do
         return None
     parents = find_cgroup_parents()
     return None if parents is None else PoolCgroups(parents, settings)

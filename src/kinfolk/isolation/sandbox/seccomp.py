@@ -55,6 +55,7 @@ _DENIED = (
     "mknod", "mknodat", "setuid", "setgid", "setreuid", "setregid", "setresuid", "setresgid", "setgroups", "setfsuid", "setfsgid", "capset",
     "io_setup", "io_submit", "io_uring_setup", "io_uring_enter", "io_uring_register",
     "pidfd_send_signal", "pidfd_open", "pidfd_getfd", "utime", "utimes", "futimesat", "utimensat", "sync", "syncfs", "sendmsg", "sendmmsg",
+    "flock",  # a lock on a file that all can read is a message to the others
 )  # fmt: skip
 _NEW_PROCESS = ("fork", "vfork", "execve", "execveat")
 # First argument: the process; its own id is allowed, and 0 where that means itself.

@@ -13,16 +13,17 @@ SYSTEM_CALLS = "seccomp: no signals, limits or tracing between agents, no new pr
 FILE_RIGHTS = "Landlock: writing in a temporary folder only, a second time"
 
 
-def describe_resource_limits() -> str:
-    """Return how memory and processes of workers are limited on this machine."""
+def describe_resource_limits(memory_limit: int | None) -> str:
+    """Return how much memory a worker may use, and how this machine enforces that."""
+    memory = "unlimited memory" if memory_limit is None else f"{memory_limit} MB"
     parents = find_cgroup_parents()
     if parents is not None:
         return (
-            f"control groups, version {parents.version}: memory and processes of each worker, with its "
-            "children, shared memory and files in memory"
+            f"{memory} for each worker, with its children, shared memory and files in memory, counted by "
+            f"control groups of version {parents.version}"
         )
     return (
-        "the kernel's limit of data, and a look every 20 to 50 ms: memory and processes of each worker "
+        f"{memory} for each worker, by the kernel's limit of data and a look every 20 to 50 ms "
         f"(no control groups: {explain_no_cgroups()})"
     )
 

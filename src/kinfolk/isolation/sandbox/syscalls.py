@@ -129,6 +129,7 @@ SYSCALLS: dict[str, tuple[int | None, int | None]] = {
     "sched_setscheduler": (144, 119),
     "sched_setattr": (314, 274),
     "fcntl": (72, 25),
+    "flock": (73, 32),
     "mmap": (9, 222),
     "utime": (132, None),
     "utimes": (235, None),

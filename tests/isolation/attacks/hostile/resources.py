@@ -50,6 +50,21 @@ class TakesHeap(MemoryAttack):
         return _CHUNK
 
 
+class TakesHeapByDefault(Attack):
+    """Takes three gigabytes where nobody has chosen a limit."""
+
+    limits = {"step_timeout": 20.0}
+
+    def attack(self):
+        self.attempt("heap", self._take)
+
+    @staticmethod
+    def _take():
+        held = [bytearray(b"x") * 2**28 for _ in range(12)]
+        wait_a_moment(1.0)
+        return f"{sum(map(len, held)) >> 20} MB"
+
+
 class TakesSharedMaps(MemoryAttack):
     """Takes memory by shared maps, which data limits do not count."""
 

@@ -167,3 +167,16 @@ class ClosesItsSocketAtOnce(Attack):
 
     def step(self):
         pass
+
+
+class LocksWhatOthersRead(Attack):
+    """Locks a file of the standard library, which says one bit to every policy that can read it."""
+
+    def attack(self):
+        self.attempt("flock", self._lock)
+
+    @staticmethod
+    def _lock():
+        with open(os.__file__, "rb") as file:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return f"locked {os.path.basename(os.__file__)}"
