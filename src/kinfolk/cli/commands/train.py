@@ -86,8 +86,7 @@ def _check(settings: Any) -> None:
         find_league_sides(settings)
     teachers = {teaching.teacher for teaching in settings.teachers.values()}
     watchers = {name for name, teaching in settings.teachers.items() if teaching.teacher_led}
-    assignment = settings.build_assignment(settings.world_ref.spec)
-    warn_of_idle_slots(settings.slot_ids, assignment, teachers | watchers)
+    warn_of_idle_slots(settings.slot_ids, settings.build_assignments(), teachers | watchers)
     owners = [slot for slot in settings.slots if settings.net_owner(slot) is slot]
     uris = {slot.id: slot.policy_uri for slot in owners if slot.policy_uri is not None}
     compile_kernels(settings.world, settings.world_settings, settings.preset, uris)

@@ -262,11 +262,15 @@ def _play_evaluation(
     if evaluation.greedy:
         policies = {name: _make_greedy(policy) for name, policy in policies.items()}
     ref, seed, inherit = settings.world_ref, evaluation.seed, settings.inherit_slot
-    slot_map = evaluation.agent_slot_map or settings.slot_map_for(world)
+    slot_map, world_slot_maps = settings.slot_map_for(world), settings.environment_slot_maps
+    if evaluation.agent_slot_map is not None:
+        slot_map, world_slot_maps = evaluation.agent_slot_map, {}
     episodes = range(evaluation.episodes)
     chunks = (episodes[i : i + _CHUNK_SIZE] for i in range(0, len(episodes), _CHUNK_SIZE))
     tasks = (
-        evaluation_task(ref, policies, seed, chunk, slot_map, inherit_slot=inherit)
+        evaluation_task(
+            ref, policies, seed, chunk, slot_map, inherit_slot=inherit, world_slot_maps=world_slot_maps
+        )
         for chunk in chunks
     )
     played = concatenate_columns(result.episodes for result in engine.map(run_evaluation, tasks))

@@ -141,6 +141,7 @@ class Train(EpisodeSettings):
                 f"Slot '{slot.id}' has isolate = '{slot.isolate}'; training runs policies in its own "
                 f"processes. Leave isolate out, or evaluate with kinfolk eval.",
             )
+        self.check_environments(self.worlds, "worlds of the training")
         split = f"split into {self.n_chunks} equal chunks"
         require(self.worlds % self.n_chunks == 0, f"{self.worlds} worlds cannot be {split}.")
         self._check_teachers()
@@ -323,6 +324,7 @@ class Train(EpisodeSettings):
         others = {
             "opponent_pool": self.opponent_pool is not None,
             "teachers": bool(self.teachers),
+            "world_slot_maps of single worlds": bool(self.environment_slot_maps),
             "evaluation.every": self.evaluation.every > 0,
             "target_score": self.target_score is not None,
             "patience": self.patience is not None,

@@ -48,6 +48,7 @@ def build_plan(settings: Train) -> RolloutTask[Experience]:
         settings.seed,
         (),
         settings.slot_map_for(settings.world),
+        settings.environment_slot_maps,
         worlds=settings.worlds // settings.n_chunks,
         inherit_slot=settings.inherit_slot,
         max_ticks=settings.rollout_length,
@@ -202,7 +203,7 @@ def initial_state(settings: Train, policies: Policies) -> TrainingState:
         UsageError: A policy cannot be made for this world.
     """
     spec = settings.world_ref.spec
-    settings.build_assignment(spec)
+    settings.build_assignments()
     Potential(spec, settings.ppo.potential)  # refuses numbers that nobody observes
     learners = {}
     registry = SlotRegistry(training=True, batch_invariant=settings.needs_batch_invariance)
