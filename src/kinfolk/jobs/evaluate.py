@@ -181,6 +181,11 @@ def evaluate(
     if resume is None:
         played, n_replays = EpisodeColumns.from_results(()), settings.replays
     else:
+        require(
+            not resume.arrays or "slot_counters" in resume.arrays,
+            "The evaluation was begun by an earlier version of kinfolk, which did not count what each "
+            "slot did. Start it again.",
+        )
         played, n_replays = EpisodeColumns(resume.arrays, resume.notes), 0
     with closing_pools():
         for episode in range(min(n_replays, settings.episodes)):

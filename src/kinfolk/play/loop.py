@@ -343,7 +343,11 @@ class EpisodeLoop:
             for record in records:
                 group_returns[groups[record.group]] += record.total_reward
             columns = {n: [getattr(record, n) for record in records] for n in AGENT_COLUMNS}
-            log_fields = {"group_returns": group_returns, "agents": columns if records else {}}
+            log_fields = {
+                "group_returns": group_returns,
+                "agents": columns if records else {},
+                "slot_counters": self._agent_log.take_counts(world),
+            }
         return EpisodeResult(
             episode=episode,
             ticks=ticks,

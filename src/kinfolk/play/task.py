@@ -245,7 +245,8 @@ class EpisodeRunner(Generic[T]):
         self.world = task.world.build(task.batch_size) if world is None else world
         default = cast("ObserverFactory[T]", PlainObserver)  # T is None in this case
         self.observer: Observer[T] = (task.observer or default)(task, self.world)
-        self._log = AgentLog() if task.log_agents else None
+        slots = [slot.id for slot in self.observer.slots]
+        self._log = AgentLog(slots) if task.log_agents else None
         # By the episodes of a task; only of tasks with shared policies.
         self._loops: dict[Sequence[int], EpisodeLoop] = {}
         self._loop: EpisodeLoop | None = None
