@@ -119,6 +119,20 @@ CASES = {
         "Slot 'a' has isolate = 'slot'; training runs policies in its own processes. Leave isolate "
         "out, or evaluate with kinfolk eval.",
     ),
+    "the net of a slot that is not there": (
+        {"slots": {"a": "kin://mlp", "b": "slot:c"}},
+        "Slot 'b' shares the net of 'c', which is no slot with a net of its own. Known: a.",
+    ),
+    "training the net of a frozen slot": (
+        {
+            "slots": {
+                "a": {"policy_uri": "kin://mlp", "trainable": False},
+                "b": "kin://mlp",
+                "c": "slot:a",
+            }
+        },
+        "Slot 'c' is trainable and shares the net of 'a', which is not. Set trainable = false.",
+    ),
     "a learning rate for the net of another slot": (
         {"slots": {"a": "kin://mlp", "b": {"policy_uri": "slot:a", "learning_rate": 0.1}}},
         "Slot 'b' has learning_rate = 0.1, and shares the net of 'a', whose settings apply. Set "

@@ -121,7 +121,7 @@ def test_two_learners_have_no_best_score_and_the_latest_nets_are_advised(kinfolk
     code, out, err = kinfolk("train", "two.toml", "--out", "two")
     assert code == 0, err
     assert advised_uris(out) == ["run:two/herd@latest", "run:two/pack@latest"]
-    with pytest.raises(UsageError, match="has no version '@best'. It has: @latest, @"):
+    with pytest.raises(UsageError, match=r"has no version '@best'\. It has: @latest, @"):
         resolve("run:two/herd@best")
     measured = SIDES + "[evaluation]\nevery = 1\nepisodes = 2\n"
     for name, extra in {
@@ -143,7 +143,10 @@ def test_a_shared_net_is_advised_under_the_slot_that_owns_it(kinfolk, tmp_path):
 
 
 def test_every_row_of_the_evaluation_has_the_baselines_value(kinfolk, tmp_path):
-    text = SIDES + '[evaluation]\nevery = 1\nepisodes = 2\n[evaluation.baselines.idle]\nherd = "kin://noop"\n'
+    text = (
+        SIDES
+        + '[evaluation]\nevery = 1\nepisodes = 2\n[evaluation.baselines.idle]\nherd = "kin://noop"\n'
+    )
     (tmp_path / "base.toml").write_text(text)
     code, out, err = kinfolk("train", "base.toml", "--out", "base")
     assert code == 0, err
@@ -154,6 +157,8 @@ def test_every_row_of_the_evaluation_has_the_baselines_value(kinfolk, tmp_path):
 
 
 def test_more_jobs_than_chunks_are_said_to_idle(kinfolk, tmp_path):
-    code, _, err = kinfolk("train", *TINY, "--steps", "50", "--out", "one", "--engine", "processes", "--jobs", "2")
+    code, _, err = kinfolk(
+        "train", *TINY, "--steps", "50", "--out", "one", "--engine", "processes", "--jobs", "2"
+    )
     assert code == 0, err
     assert "1 of 2 jobs collects rollouts, because n_chunks is 1. Set n_chunks = 2" in err

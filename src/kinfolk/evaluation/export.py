@@ -225,7 +225,9 @@ def _episode_row(event: Mapping[str, Any]) -> dict[str, Any]:
     return row | {
         f"{table}.{name}": value
         for table in TABLE_FIELDS
-        for name, value in event.get(table, {}).items()  # runs of earlier versions have fewer tables
+        for name, value in event.get(
+            table, {}
+        ).items()  # runs of earlier versions have fewer tables
     }
 
 

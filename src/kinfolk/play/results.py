@@ -184,13 +184,13 @@ class EpisodeResult:
     seed: int = 0  # the episode's random key, from which everything in it is drawn
     # The remaining fields are empty unless the task logs agents or handles failures.
     group_returns: dict[str, float] = field(default_factory=dict)
-    # By `SLOT/NAME`, what its agents did, of worlds that say who did what; if there are several slots.
-    slot_counters: dict[str, float] = field(default_factory=dict)
     agents: dict[str, list[Any]] = field(default_factory=dict)  # columns of `AgentRecord`
     failures: tuple[Failure, ...] = ()
     never_acted: tuple[str, ...] = ()  # slots whose policies never gave a valid action
     # By slot and reason: how many answers of its policy were replaced by noop.
     invalid_actions: dict[str, dict[str, int]] = field(default_factory=dict)
+    # By `SLOT/NAME`, what its agents did, of worlds that say who did what; if there are several slots.
+    slot_counters: dict[str, float] = field(default_factory=dict)
 
 
 _HINTS = get_type_hints(EpisodeResult)

@@ -38,6 +38,7 @@ class Founders(NamedTuple):
     row: Ints
     group: Ints  # index
 
+
 IsolationMode: TypeAlias = Literal["none", "slot", "agent"]
 
 

@@ -280,7 +280,13 @@ def _play_evaluation(
     chunks = (episodes[i : i + _CHUNK_SIZE] for i in range(0, len(episodes), _CHUNK_SIZE))
     tasks = (
         evaluation_task(
-            ref, policies, seed, chunk, slot_map, inherit_slot=inherit, world_slot_maps=world_slot_maps
+            ref,
+            policies,
+            seed,
+            chunk,
+            slot_map,
+            inherit_slot=inherit,
+            world_slot_maps=world_slot_maps,
         )
         for chunk in chunks
     )

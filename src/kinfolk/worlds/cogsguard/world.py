@@ -101,7 +101,9 @@ class CogsguardWorld(BatchedWorld):
         """Advance every world that is not done by one tick."""
         check_actions(self, actions)
         self._stats_before[...] = self._state.stats
-        self._stats_before[self._state.tick == 0] = 0  # the first step counts what is seen at the start
+        self._stats_before[self._state.tick == 0] = (
+            0  # the first step counts what is seen at the start
+        )
 
         def run_part(first: int, last: int, thread: int) -> None:
             for start in range(first, last, _WORLDS_PER_BLOCK):
