@@ -40,7 +40,7 @@ class SlotConfig(Settings):
 
     `slots` is a table of URIs (`{"herd": "kin://grazer"}`), a table of tables, or a list of slots
     with ids. `agent_slot_map` gives a slot per group or per agent at the start; `world_slot_maps`
-    overrides it for single environments. A newborn takes the slot of its group; with `inherit_slot`,
+    overrides it for single environments: worlds of a training, episodes of an evaluation. A newborn takes the slot of its group; with `inherit_slot`,
     or if a map lists the agents at the start, that of its first parent.
     """
 
@@ -53,9 +53,7 @@ class SlotConfig(Settings):
         None, "Which slot plays which group, or a list with the slot of each agent at the start."
     )
     world_slot_maps: dict[str | int, Any] = setting(
-        {},
-        "Slot maps of single environments instead of the general one: by index (a world of a training, "
-        "an episode of an evaluation), or by name of the world.",
+        {}, "Slot maps of single worlds or episodes by index, or by name of the world."
     )
     inherit_slot: bool = setting(
         False, "A newborn takes the slot of its first parent instead of that of its group."
