@@ -10,6 +10,7 @@ from kinfolk.jobs.evaluate import Evaluate
 from kinfolk.play.loop import EpisodeLoop
 from kinfolk.play.settings import SlotConfig
 from kinfolk.play.slots import (
+    Founders,
     LoadedSlot,
     PolicySlot,
     SlotRegistry,
@@ -26,11 +27,15 @@ FOUR = ProbeWorld(Probe(rows=4, grazers=2, hunters=2)).spec
 SMALLER = ProbeWorld(Probe(max_ticks=5)).spec
 
 
+def assign(config, spec):
+    return build_slot_assignment(spec, config.slot_ids, config.slot_map_for("probe"))
+
+
 def test_without_settings_one_trainable_slot_plays_everybody():
     config = SlotConfig()
     [main] = config.slots
     assert (main.id, main.policy_uri, main.trainable) == ("main", "kin://random", True)
-    assert config.build_assignment(SPEC).tolist() == [[0] * 16, [0] * 16]
+    assert assign(config, SPEC).tolist() == [[0] * 16, [0] * 16]
     config.require_trainable()
 
 
@@ -40,9 +45,9 @@ def test_a_map_by_agent_assigns_rows_to_teacher_and_student():
                   {"id": "student", "policy_uri": "kin://random"}],
         "agent_slot_map": ["teacher", "teacher", "student", "student"],
     })  # fmt: skip
-    assert config.build_assignment(FOUR).tolist() == [[0, 0, 1, 1]] * 2
+    assert assign(config, FOUR).tolist() == [[0, 0, 1, 1]] * 2
     by_number = config.model_copy(update={"agent_slot_map": (0, 0, 1, 1)})
-    assert by_number.build_assignment(FOUR).tolist() == [[0, 0, 1, 1]] * 2
+    assert assign(by_number, FOUR).tolist() == [[0, 0, 1, 1]] * 2
 
 
 def test_a_map_by_group_and_another_for_one_world():
@@ -51,8 +56,37 @@ def test_a_map_by_group_and_another_for_one_world():
         "agent_slot_map": {"predator": "pack"},
         "world_slot_maps": {"probe": {"hunter": "pack"}},
     })  # fmt: skip
-    assert config.build_assignment(FOUR).tolist() == [[0] * 4, [1] * 4]
+    assert assign(config, FOUR).tolist() == [[0] * 4, [1] * 4]
     assert config.slot_map_for("savanna") == {"predator": "pack"}
+
+
+def test_a_list_may_have_the_agents_at_the_start_only():
+    # Rows 0 and 1 are grazers, 2 is a hunter; the others are empty at the start.
+    founders = Founders(np.array([0, 1, 2]), np.array([0, 0, 1]))
+    table = build_slot_assignment(FOUR, ["a", "b", "c"], ["b", "a", "c"], founders)
+    assert table.tolist() == [[1, 0, 2, 1], [1, 0, 2, 2]], "row 3 as the first agent of its group"
+    with pytest.raises(SettingsError) as refused:
+        build_slot_assignment(SPEC, ["a", "b"], ["a", "b"], founders)
+    assert str(refused.value) == (
+        "The slot map has 2 entries; world probe starts with 3 agents and has 16 rows. Give a slot for "
+        "each agent at the start, for each row, or for each group."
+    )
+
+
+def test_maps_of_environments_are_by_index_in_python_and_in_files():
+    slots = {"herd": "kin://noop", "pack": "kin://noop"}
+    maps = {0: {"hunter": "pack"}, "2": ["pack"] * 8, "probe": {"grazer": "pack"}}
+    config = validate_settings(Evaluate, {"slots": slots, "world_slot_maps": maps})
+    assert config.environment_slot_maps == {0: {"hunter": "pack"}, 2: ["pack"] * 8}
+    assert config.slot_map_for("probe") == {"grazer": "pack"}
+    assert validate_settings(Evaluate, config.model_dump()) == config
+    with pytest.raises(SettingsError) as refused:
+        validate_settings(Evaluate, {"slots": slots, "world_slot_maps": {7: {}}, "episodes": 7})
+    assert str(refused.value) == (
+        "world_slot_maps has a map for environment 7; the episodes of the evaluation are 0 to 6."
+    )
+    with pytest.raises(SettingsError, match="world_slot_maps names no known world 'savana'"):
+        validate_settings(Evaluate, {"slots": slots, "world_slot_maps": {"savana": {}}})
 
 
 def test_the_command_lines_form_fills_the_right_field():
@@ -131,7 +165,7 @@ MAPS = [
 def test_a_wrong_map_is_refused(mapping, error, sentence):
     config = validate_settings(SlotConfig, {"slots": {"herd": "kin://noop", "pack": "kin://noop"}})
     with pytest.raises(error) as refused:
-        config.model_copy(update={"agent_slot_map": mapping}).build_assignment(SPEC)
+        assign(config.model_copy(update={"agent_slot_map": mapping}), SPEC)
     assert str(refused.value) == sentence
 
 

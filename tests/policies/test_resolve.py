@@ -1,7 +1,14 @@
+import json
+import re
+import sys
+from pathlib import Path
+
 import numpy as np
 import pytest
 from safetensors.numpy import save
 
+import kinfolk as kf
+from kinfolk.cli.app import main
 from kinfolk.core.errors import SettingsError, UsageError
 from kinfolk.policies.build import ResolvedPolicy, build_policy
 from kinfolk.policies.resolve import resolve
@@ -9,6 +16,7 @@ from kinfolk.testing.probe.state import Probe
 from kinfolk.testing.probe.world import ProbeWorld
 
 SPEC = ProbeWorld(Probe()).spec
+ROOT = Path(__file__).resolve().parents[2]
 
 
 def test_a_uri_resolves_to_a_class_path_and_plain_settings():
@@ -44,8 +52,33 @@ def test_a_policy_without_load_refuses_weights(tmp_path):
     with pytest.raises(SettingsError) as refused:
         build_policy(resolve(f"kin://noop?weights={tmp_path / 'w.safetensors'}"), SPEC)
     assert str(refused.value) == (
-        "kinfolk.policies.base:NoopPolicy takes no weights: it has no method load."
+        "kinfolk.policies.base:NoopPolicy takes no weights: it has neither a method `load(arrays)` nor a "
+        "parameter `weights`, the path of a file."
     )
+
+
+@pytest.mark.parametrize("isolate", ["none", "slot"])
+def test_the_line_of_the_tutorial_plays_a_class_that_reads_its_weights_file(
+    isolate, tmp_path, monkeypatch, capsys
+):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.delitem(sys.modules, "prey", raising=False)
+    page = (ROOT / "docs" / "tutorials" / "own_policy_and_world.md").read_text()
+    blocks = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    [code] = [block for block in blocks if "class TorchPrey" in block]
+    [weights] = [block for block in blocks if "save_file(" in block]
+    (tmp_path / "prey.py").write_text(f"import kinfolk as kf\n{code}")
+    exec(code + weights, {"kf": kf})
+    [slot] = re.findall(r"--slot (prey=class:prey[^`]*)`", page)
+    words = ["eval", "--world", "savanna", "--slot", slot, "--slot", "pack=kin://random",
+             "--map", "type_1_prey=prey", "--map", "type_1_predator=pack", "--episodes", "1",
+             "--set", "max_steps=20", "--isolate", isolate, "--json"]  # fmt: skip
+    with pytest.raises(SystemExit) as left:
+        main(words)
+    out, err = capsys.readouterr()
+    assert left.value.code == 0, err
+    assert json.loads(out)["summary"]["failed_slots"] == {}
 
 
 @pytest.mark.parametrize("uri", ["by chance", "http://somewhere", "", "kin:noop"])

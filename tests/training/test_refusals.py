@@ -20,7 +20,8 @@ CASES = {
     ),
     "a map of the wrong length": (
         {"agent_slot_map": ["main", "main"]},
-        "The slot map has 2 entries; world probe has 16 rows.",
+        "The slot map has 2 entries; world probe starts with 8 agents and has 16 rows. Give a slot for each "
+        "agent at the start, for each row, or for each group.",
     ),
     "a map of an unknown group": (
         {"agent_slot_map": {"grazr": "main"}},
@@ -117,6 +118,44 @@ CASES = {
         {"slots": {"a": {"policy_uri": "kin://mlp", "isolate": "slot"}}},
         "Slot 'a' has isolate = 'slot'; training runs policies in its own processes. Leave isolate "
         "out, or evaluate with kinfolk eval.",
+    ),
+    "the net of a slot that is not there": (
+        {"slots": {"a": "kin://mlp", "b": "slot:c"}},
+        "Slot 'b' shares the net of 'c', which is no slot with a net of its own. Known: a.",
+    ),
+    "training the net of a frozen slot": (
+        {
+            "slots": {
+                "a": {"policy_uri": "kin://mlp", "trainable": False},
+                "b": "kin://mlp",
+                "c": "slot:a",
+            }
+        },
+        "Slot 'c' is trainable and shares the net of 'a', which is not. Set trainable = false.",
+    ),
+    "a learning rate for the net of another slot": (
+        {"slots": {"a": "kin://mlp", "b": {"policy_uri": "slot:a", "learning_rate": 0.1}}},
+        "Slot 'b' has learning_rate = 0.1, and shares the net of 'a', whose settings apply. Set "
+        "learning_rate of 'a'.",
+    ),
+    "a learning rate for a net that does not learn": (
+        {"slots": {"a": "kin://mlp", "b": {**FROZEN, "learning_rate": 0.1}}},
+        "Slot 'b' has learning_rate = 0.1, and is not trainable. Take it out, or set trainable = true.",
+    ),
+    "patience without a score": (
+        {"slots": {"a": "kin://mlp", "b": "kin://mlp"}, "patience": 3, "evaluation": {"every": 1}},
+        "patience waits for a better score, and learners that play each other have none that can be "
+        "compared: set evaluation.metric, or play all but one of them by a fixed policy in "
+        "evaluation.slots.",
+    ),
+    "a baseline for a slot that is not there": (
+        {"evaluation": {"every": 1, "baselines": {"idle": {"mian": "kin://noop"}}}},
+        "evaluation.baselines.idle has a policy for 'mian', which is no slot of the training. Did you "
+        "mean 'main'? Known: main.",
+    ),
+    "an evaluation of nobody": (
+        {"evaluation": {"every": 1, "slots": {"main": "kin://noop"}}},
+        "evaluation.slots replaces every slot that learns, so that nothing is evaluated.",
     ),
     "a device that the net cannot use": (
         {"slots": {"a": {"policy_uri": "kin://mlp", "device": "cuda"}}},

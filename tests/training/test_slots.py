@@ -6,6 +6,8 @@ from small_trainings import SCRIPTED, TINY, TWO, collected, copied, same, settin
 
 from kinfolk.core.random import fold_in, seed_key
 from kinfolk.core.settings import merge_settings
+from kinfolk.engines.base import LocalEngine
+from kinfolk.jobs.train.job import train
 from kinfolk.jobs.train.trainer import update_learners
 from kinfolk.play.slots import SlotRegistry
 from kinfolk.policies.build import build_policy
@@ -266,3 +268,29 @@ def test_other_nets_train_too(uri):
     after = learnt(settings, state, blocks["main"], "main")
     changed = [name for name in before if not np.array_equal(before[name], after[name])]
     assert set(changed) == set(before), "every weight learns"
+
+
+def test_two_slots_share_one_net_with_different_loss_profiles():
+    shared = {
+        **TINY,
+        "slots": {
+            "student": {"policy_uri": "kin://mlp?hidden=[16]", "loss_profile": "full"},
+            "observer": {"policy_uri": "slot:student", "loss_profile": "values"},
+        },
+        "agent_slot_map": {"grazer": "student", "hunter": "observer"},
+        "loss_profiles": {"full": ["ppo_actor", "ppo_critic"], "values": ["ppo_critic"]},
+    }
+    state, blocks = collected(settings_of(shared))
+    assert list(state.learners) == ["student"]
+    assert set(blocks["observer"]["learner_slot"].tolist()) == {0}
+    assert set(blocks["observer"]["loss_profile_id"].tolist()) == {1}
+    assert set(blocks["observer"]["slot_id"].tolist()) == {1}
+    update_learners(state, list(blocks.values()))
+    weights = state.weights()
+    assert same(weights["student"], weights["observer"])
+    alone, rows = collected(settings_of(shared))
+    rows["observer"] = {name: column[:0] for name, column in rows["observer"].items()}
+    update_learners(alone, list(rows.values()))
+    assert not same(alone.weights()["student"], weights["student"]), "its rows are learnt from"
+    last = list(train(settings_of(shared, steps=300), LocalEngine()))[-1]
+    assert last.weights["student"] == last.weights["observer"]

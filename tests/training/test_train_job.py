@@ -2,10 +2,12 @@
 
 import json
 
+import numpy as np
 import pytest
 from killed_runs import files_of, prove_resuming
-from small_trainings import SCRIPTED, TINY, TWO, settings_of
+from small_trainings import SCRIPTED, TINY, TWO, copied, same, settings_of
 
+import kinfolk as kf
 from kinfolk.core.errors import DamagedRunError, SettingsError
 from kinfolk.core.events import FileChunk, Snapshot, TimingEvent
 from kinfolk.core.settings import merge_settings, validate_settings
@@ -17,6 +19,7 @@ from kinfolk.jobs.train.settings import DEFAULT_NET, Train
 from kinfolk.jobs.train.trainer import is_update_due
 from kinfolk.play.slots import parse_slot
 from kinfolk.play.task import WorldRef
+from kinfolk.policies.build import build_policy
 from kinfolk.policies.resolve import resolve
 from kinfolk.store.run import create_run, open_run
 from kinfolk.store.run_job import run_and_store
@@ -292,3 +295,31 @@ def test_imitation_comes_first_if_actor_start_step_is_set():
         assert ("entropy" in learnt) == (before >= 400), f"after {before} steps"
         assert {"cloner", "kickstarter", "value_loss"} <= set(learnt)
         before = event.step
+
+
+def test_a_rollout_keeps_its_rows_when_the_next_one_is_collected():
+    settings = {**TINY, "rollout_length": 40, "slots": {"main": "kin://mlp?hidden=[16]"}}
+    with kf.Trainer(**settings) as once:
+        once.learn(once.collect())
+    with kf.Trainer(**settings) as twice:
+        first = twice.collect()
+        rows = copied(first.slots["main"])
+        second = twice.collect()
+        assert same(first.slots["main"], rows)
+        assert not same(second.slots["main"], rows)
+        twice.learn(first)
+        assert same(twice.state.weights()["main"], once.state.weights()["main"])
+        assert twice.state.recent_episodes == once.state.recent_episodes
+        assert twice.state.episodes == len(first.episodes) < len(first.episodes + second.episodes)
+
+
+def test_two_new_nets_start_with_different_weights_and_one_net_as_ever():
+    with kf.Trainer(**{**TWO, "seed": 7}) as trainer:
+        both = trainer.state.weights()
+        assert both["herd"].keys() == both["pack"].keys()
+        assert not np.array_equal(both["herd"]["body.0.weight"], both["pack"]["body.0.weight"])
+    alone = settings_of(TINY, slots={"main": "kin://mlp?hidden=[16]"}, seed=7)
+    first = build_policy(resolve("kin://mlp?hidden=[16]&seed=7"), alone.world_ref.spec).arrays()
+    with kf.Trainer(**alone.model_dump(exclude_unset=True)) as trainer:
+        assert same(trainer.state.weights()["main"], first)
+    assert same(both["herd"], first), "the slot that plays the first agent"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -17,6 +18,7 @@ from kinfolk.engines import opened_engine
 from kinfolk.engines.base import Engine
 from kinfolk.evaluation.export import ColumnTable
 from kinfolk.evaluation.statistics import Estimate
+from kinfolk.jobs.train.job import describe_idle_jobs
 from kinfolk.jobs.train.job import train as train_job
 from kinfolk.jobs.train.league.job import LeagueLoop
 from kinfolk.jobs.train.league.state import League
@@ -61,6 +63,19 @@ class TrainingResult(JobResult, TrainingDone):
         return to_html(("result", "value"), facts, type(self).__name__)
 
 
+def _train(settings: Train, engine: Engine) -> Iterator[Event | Snapshot | FileChunk]:
+    """Run a training, as the job does, and warn if some workers have nothing to do."""
+    _warn_of_idle_jobs(settings, engine)
+    return train_job(settings, engine)
+
+
+def _warn_of_idle_jobs(settings: Train, engine: Engine) -> None:
+    """Warn if some jobs of the engine collect no rollouts."""
+    text = describe_idle_jobs(settings, engine.jobs)
+    if text:
+        warnings.warn(text, stacklevel=3)
+
+
 @signature_of(Train)
 def train(
     world: str | EnvSource = "probe",
@@ -95,7 +110,7 @@ def train(
     chosen = _read_settings(world, env_kwargs, dict(settings))
     folder = new_run_folder("train") if out is None else out
     return run_job(
-        TrainingResult, "train", train_job, chosen, engine, jobs, folder, may_rename=out is None
+        TrainingResult, "train", _train, chosen, engine, jobs, folder, may_rename=out is None
     )
 
 
@@ -132,6 +147,7 @@ class Trainer(TrainingLoop):
         chosen, self._league = _read_settings(world, env_kwargs, dict(settings)), None
         self._resources = ExitStack()
         workers = self._resources.enter_context(opened_engine(engine, jobs))
+        _warn_of_idle_jobs(chosen, workers)
         if not chosen.league:
             super().__init__(chosen, workers)
             return
@@ -150,11 +166,13 @@ class Trainer(TrainingLoop):
             raise UsageError("This training has no league: it was made without league=True.")
         return self._league.league
 
-    def collect(self, pool: OpponentPool | None = None) -> Rollout:
+    def collect(self, pool: OpponentPool | None = None, copy: bool = True) -> Rollout:
         """Play `rollout_length` ticks in every world with the current nets, and return the rows.
 
         Args:
             pool: Opponents to play against; None for those of the training, if it has any.
+            copy: Whether the rows are yours to keep. Without a copy the next rollout may overwrite
+                them.
 
         Raises:
             UsageError: It is a league, in which every learner collects rows of its own.
@@ -164,7 +182,7 @@ class Trainer(TrainingLoop):
                 "A league has several learners, each with rows of its own: iterate over the trainer, or "
                 "call update()."
             )
-        return super().collect(pool)
+        return super().collect(pool, copy)
 
     def update(self, pool: OpponentPool | None = None) -> Iterator[Event]:
         """Collect and learn once, against `pool` if it is given; yield the events of this update."""

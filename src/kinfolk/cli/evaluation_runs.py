@@ -40,7 +40,7 @@ def check_policies(settings: Any) -> None:
     """
     build_policies(settings)
     spec = settings.world_ref.spec
-    warn_of_idle_slots(settings.slot_ids, settings.build_assignment(spec))
+    warn_of_idle_slots(settings.slot_ids, settings.build_assignments())
     warn_of_unmapped_groups(settings, spec)
 
 

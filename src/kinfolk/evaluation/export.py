@@ -82,6 +82,8 @@ _SUMMARY = _object_schema(
         "failed_slots": {"type": "object", "additionalProperties": _FAILED_SLOT},
     }
 )  # fmt: skip
+# Not required: runs of earlier versions have not counted them.
+_SUMMARY["properties"]["slot_metrics"] = _ESTIMATES
 _SANDBOX = {"requested": _BOOLEAN, "enforced": _TEXTS, "not_enforced": _TEXTS}
 _TIMING_NUMBERS = {"episodes": _COUNT, "ticks": _COUNT, "seconds": {"type": "number"}}
 _TIMINGS = {**_TIMING_NUMBERS, "slots": {"type": "object"}, "warnings": _TEXTS}
@@ -221,7 +223,11 @@ def _episode_row(event: Mapping[str, Any]) -> dict[str, Any]:
     row["failures"] = len(event["failures"])
     row["invalid_actions"] = sum(sum(n.values()) for n in event["invalid_actions"].values())
     return row | {
-        f"{table}.{name}": value for table in TABLE_FIELDS for name, value in event[table].items()
+        f"{table}.{name}": value
+        for table in TABLE_FIELDS
+        for name, value in event.get(
+            table, {}
+        ).items()  # runs of earlier versions have fewer tables
     }
 
 

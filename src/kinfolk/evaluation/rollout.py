@@ -220,6 +220,7 @@ def evaluation_task(
     slot_map: SlotMap | None = None,
     isolation: Isolation | None = None,
     inherit_slot: bool = False,
+    world_slot_maps: Mapping[int, SlotMap] | None = None,
 ) -> RolloutTask[SlotTimings]:
     """Return the task of evaluating policies on some episodes, for `run_evaluation`.
 
@@ -231,9 +232,10 @@ def evaluation_task(
         slot_map: Slot of each group or row; None: the first slot plays every agent.
         isolation: Isolation of the policies; None: they run in the process that plays the task.
         inherit_slot: Whether a newborn is played by its first parent's slot.
+        world_slot_maps: Slot maps of single episodes instead, by their numbers.
     """
     return RolloutTask(
-        world, policies, seed, episodes, slot_map,
+        world, policies, seed, episodes, slot_map, world_slot_maps or {},
         inherit_slot=inherit_slot, log_agents=True, observer=isolation or Isolation(),
     )  # fmt: skip
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import combinations
 from typing import NamedTuple, TypeAlias
 
@@ -47,6 +47,9 @@ class EvaluationSummary:
     failures: int  # of policies
     invalid_actions: int  # that were replaced by noop
     notes: list[str]  # which of the intervals may cover less than 90 %, and why
+    # By `SLOT/NAME`, what the slot's agents did, if there are several slots and the world says who did
+    # what; not in runs of earlier versions.
+    slot_metrics: dict[str, Estimate] = field(default_factory=dict)
 
 
 def t_intervals(
@@ -146,6 +149,7 @@ def summarize_episodes(
     wins = win_shares(per_life) if len(slots) > 1 else {}
     metrics = compute_metric_columns(reports, metric_function)
     groups, notes = reports.notes["group_returns"], reports.notes
+    counted = {name: reports.column("slot_counters", name) for name in notes["slot_counters"]}
     invalid = [counts for table in notes["invalid_actions"].values() for counts in table.values()]
     return EvaluationSummary(
         episodes=len(reports),
@@ -163,6 +167,7 @@ def summarize_episodes(
         notes=describe_weak_columns(
             {**{f"return of {s}": v for s, v in returns.items()}, **metrics}
         ),
+        slot_metrics=_estimate_columns(counted),
     )
 
 

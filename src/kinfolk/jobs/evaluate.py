@@ -66,6 +66,12 @@ class Evaluate(IsolationSettings, EpisodeSettings):
             )
         return self
 
+    @model_validator(mode="after")
+    def _check_environments(self) -> Evaluate:
+        """Check that every slot map of a single environment is that of an episode."""
+        self.check_environments(self.episodes, "episodes of the evaluation")
+        return self
+
     def is_trusted(self, slot: PolicySlot) -> bool:
         """Return whether a slot's policy may run in the evaluation's own processes."""
         return (slot.isolate or self.isolate) == "none"
@@ -133,10 +139,13 @@ def evaluation_tasks(settings: Evaluate, first: int = 0) -> Iterator[RolloutTask
     isolate = {slot.id: slot.isolate for slot in settings.slots if slot.isolate is not None}
     isolation = Isolation(settings.isolate, settings.isolation_settings, isolate)
     world, seed, slot_map = settings.world_ref, settings.seed, settings.slot_map_for(settings.world)
+    world_slot_maps = settings.environment_slot_maps
     for start in range(first, settings.episodes, settings.chunk_size):
         chunk = range(start, min(start + settings.chunk_size, settings.episodes))
         inherit = settings.inherit_slot
-        yield evaluation_task(world, policies, seed, chunk, slot_map, isolation, inherit)
+        yield evaluation_task(
+            world, policies, seed, chunk, slot_map, isolation, inherit, world_slot_maps
+        )
 
 
 def record_replay_of(
@@ -152,7 +161,7 @@ def record_replay_of(
     """
     task = next(evaluation_tasks(settings))
     if slot_map is not None:
-        task = replace(task, slot_map=slot_map)
+        task = replace(task, slot_map=slot_map, world_slot_maps={})
     players = slot_uris(settings.model_dump())
     yield from as_file_chunks(name, record_replay(task, episode, players=players))
 
@@ -172,6 +181,11 @@ def evaluate(
     if resume is None:
         played, n_replays = EpisodeColumns.from_results(()), settings.replays
     else:
+        require(
+            not resume.arrays or "slot_counters" in resume.arrays,
+            "The evaluation was begun by an earlier version of kinfolk, which did not count what each "
+            "slot did. Start it again.",
+        )
         played, n_replays = EpisodeColumns(resume.arrays, resume.notes), 0
     with closing_pools():
         for episode in range(min(n_replays, settings.episodes)):

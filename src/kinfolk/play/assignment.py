@@ -91,8 +91,8 @@ def empty_totals(n_worlds: int, n_slots: int, n_groups: int) -> EpisodeTotals:
 
 @inline
 def _start_agent(
-    row_state: RowState, columns: AgentColumns, memory_index: int,
-    assignment: Ints, members: Ints, episode_key: int, inherit_slot: bool,
+    row_state: RowState, columns: AgentColumns, memory_index: int, assignments: Ints,
+    map_index: Ints, members: Ints, episode_key: int, inherit_slot: bool,
 ) -> None:  # fmt: skip
     """Write slot, member and random key of a new agent into `row_state`.
 
@@ -100,13 +100,14 @@ def _start_agent(
         row_state: Written at `memory_index`.
         columns: The world's columns, read.
         memory_index: Index of the agent's row in the batch.
-        assignment: `[groups, rows]` slots of new agents.
+        assignments: `[maps, groups, rows]` slots of new agents.
+        map_index: `[worlds]` map of each world.
         members: `[worlds, rows]` members of populations.
         episode_key: Random key of the world's episode.
         inherit_slot: Whether the first parent's slot plays the agent.
     """
-    world, row = divmod(memory_index, assignment.shape[1])
-    slot = assignment[columns.group[memory_index], row]
+    world, row = divmod(memory_index, assignments.shape[2])
+    slot = assignments[map_index[world], columns.group[memory_index], row]
     if inherit_slot and columns.parent_rows[memory_index, 0] >= 0:
         slot = row_state.slot[memory_index - row + columns.parent_rows[memory_index, 0]]
     row_state.uid[memory_index] = columns.uid[memory_index]
@@ -126,7 +127,8 @@ def assign_rows(
     columns: AgentColumns,
     idle: Bools,
     episode_keys: Ints,
-    assignment: Ints,
+    assignments: Ints,
+    map_index: Ints,
     members: Ints,
     inherit_slot: bool,
 ) -> None:
@@ -139,11 +141,12 @@ def assign_rows(
         columns: The world's columns, read.
         idle: `[worlds]`, worlds to skip.
         episode_keys: `[worlds]`, random key of each world's episode.
-        assignment: `[groups, rows]`, slot of a new agent.
+        assignments: `[maps, groups, rows]`, slot of a new agent.
+        map_index: `[worlds]`, map of each world.
         members: `[worlds, rows]`, member of its policy's population that plays a new agent.
         inherit_slot: Whether a newborn is played by its first parent's slot.
     """
-    rows = assignment.shape[1]
+    rows = assignments.shape[2]
     for slot in range(slot_rows.n_rows.shape[0]):
         slot_rows.n_rows[slot] = 0
         slot_rows.n_new[slot] = 0
@@ -157,7 +160,9 @@ def assign_rows(
                 continue
             is_new = row_state.uid[index] != columns.uid[index]
             if is_new:
-                _start_agent(row_state, columns, index, assignment, members, key, inherit_slot)
+                _start_agent(
+                    row_state, columns, index, assignments, map_index, members, key, inherit_slot
+                )
             slot = row_state.slot[index]
             entry = slot_rows.n_rows[slot]
             slot_rows.n_rows[slot] = entry + 1

@@ -16,7 +16,13 @@ from typing import Any
 import numpy as np
 
 from kinfolk.core.arrays import AnyArray, Arrays, Bools, Bytes, Ints
-from kinfolk.core.errors import ContractError, KinfolkError, PolicyFailedError, summarize_error
+from kinfolk.core.errors import (
+    ContractError,
+    KinfolkError,
+    PolicyFailedError,
+    SettingsError,
+    summarize_error,
+)
 from kinfolk.core.random import WORLD_STREAM, episode_key, fold_in
 from kinfolk.play import assignment as kernels
 from kinfolk.play.results import AGENT_COLUMNS, AgentLog, EpisodeResult
@@ -87,6 +93,10 @@ class EpisodeLoop:
         members: `[worlds, rows]`, member of the policy's population that plays each row; None: 0.
         inherit_slot: Whether a newborn is played by its first parent's slot instead of its group's.
         agent_log: Receives a record of every agent; None: agents are not logged.
+        world_assignments: Assignments of single environments instead, by the environment's index.
+        first_world: Index of the environment that is world 0 of the batch; None: every episode is an
+            environment, and its number the index.
+        founder_rows: Rows of the agents that a slot map lists; every episode must start with them.
 
     Attributes:
         episode: `[worlds]`, the episode that each world plays or played last; -1 before its first.
@@ -105,6 +115,9 @@ class EpisodeLoop:
         members: Ints | None = None,
         inherit_slot: bool = False,
         agent_log: AgentLog | None = None,
+        world_assignments: Mapping[int, Ints] | None = None,
+        first_world: int | None = None,
+        founder_rows: Ints | None = None,
     ) -> None:
         n_agents = world.n_worlds * world.spec.rows
         self.world, self.slots, self.seed = world, tuple(slots), seed
@@ -117,7 +130,12 @@ class EpisodeLoop:
         self.actions: Ints = np.zeros((n_agents, world.spec.n_heads), dtype=np.int64)
         self._observation_words = self.observations.view(np.uint64)
         self._gathered_observations = [np.empty_like(self.observations) for _ in slots]
-        self._assignment = np.ascontiguousarray(assignment, dtype=np.int64)
+        by_environment = world_assignments or {}
+        self._assignments: Ints = np.stack([assignment, *by_environment.values()]).astype(np.int64)
+        self._map_of_environment = {index: 1 + i for i, index in enumerate(by_environment)}
+        self._map_index: Ints = np.zeros(world.n_worlds, dtype=np.int64)
+        self._first_world = first_world
+        self._founder_rows = founder_rows
         shape = (world.n_worlds, world.spec.rows)
         self.members: Ints = (
             np.zeros(shape, np.int64) if members is None else members.astype(np.int64)
@@ -150,7 +168,7 @@ class EpisodeLoop:
         """Play one tick in the worlds that have an episode; return the episodes that ended."""
         kernels.assign_rows(
             self.row_state, self.slot_rows, self.totals, self.world.columns, self.idle,
-            self._episode_key, self._assignment, self.members, self._inherit_slot,
+            self._episode_key, self._assignments, self._map_index, self.members, self._inherit_slot,
         )  # fmt: skip
         slot_rows = self.slot_rows
         playing = np.flatnonzero(slot_rows.n_rows).tolist()
@@ -229,6 +247,33 @@ class EpisodeLoop:
         self.row_state.uid.reshape(self.world.n_worlds, -1)[idle_worlds] = -1
         self.world.reset(fold_in(self._episode_key[idle_worlds], WORLD_STREAM), idle_worlds)
         self.world.observe(self.observations, idle_worlds)
+        self._choose_slot_maps()
+        self._check_founders(idle_worlds)
+
+    def _choose_slot_maps(self) -> None:
+        """Write which slot map each world plays by."""
+        if not self._map_of_environment:
+            return
+        for world, episode in enumerate(self.episode.tolist()):
+            index = episode if self._first_world is None else self._first_world + world
+            self._map_index[world] = self._map_of_environment.get(index, 0)
+
+    def _check_founders(self, worlds: Ints) -> None:
+        """Check that episodes that begin have exactly the agents that the slot map lists.
+
+        Raises:
+            SettingsError: An episode begins with other agents.
+        """
+        if self._founder_rows is None:
+            return
+        alive = self.world.columns.alive.reshape(self.world.n_worlds, -1)
+        for world in worlds.tolist():
+            rows = np.flatnonzero(alive[world])
+            if not np.array_equal(rows, self._founder_rows):
+                raise SettingsError(
+                    f"The slot map lists the {len(self._founder_rows)} agents at the start, and episode "
+                    f"{self.episode[world]} starts with {len(rows)}. Give a map of groups instead."
+                )
 
     @contextmanager
     def _naming_slot(self, index: int, method: str) -> Iterator[None]:
@@ -298,7 +343,11 @@ class EpisodeLoop:
             for record in records:
                 group_returns[groups[record.group]] += record.total_reward
             columns = {n: [getattr(record, n) for record in records] for n in AGENT_COLUMNS}
-            log_fields = {"group_returns": group_returns, "agents": columns if records else {}}
+            log_fields = {
+                "group_returns": group_returns,
+                "agents": columns if records else {},
+                "slot_counters": self._agent_log.take_counts(world),
+            }
         return EpisodeResult(
             episode=episode,
             ticks=ticks,
@@ -331,6 +380,7 @@ class EpisodeLoop:
         unpack_sparse(snapshot, self._state_arrays())
         world_arrays = {k: array for k, array in snapshot.items() if k.startswith("world/")}
         self.world.restore({k.removeprefix("world/"): a for k, a in world_arrays.items()})
+        self._choose_slot_maps()
 
     def _world_arrays(self) -> dict[str, AnyArray]:
         """Return copies of the state of the worlds, by name below `world/`."""

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, get_type_hints, overload
 
 import numpy as np
 
-from kinfolk.core.arrays import AnyArray, Arrays, Bools, Ints
+from kinfolk.core.arrays import AnyArray, Arrays, Bools, Floats, Ints
 from kinfolk.play.assignment import RowState
 from kinfolk.worlds.base import World, WorldEvent
 
@@ -34,10 +34,19 @@ AGENT_COLUMNS = {name: "float64" if hint is float else "int64" for name, hint in
 
 
 class AgentLog:
-    """Collects a record of each agent of a batch when it dies or its episode ends."""
+    """Collects a record of each agent of a batch when it dies or its episode ends.
 
-    def __init__(self) -> None:
+    With several slots it also counts what the agents of each slot did, if the world says who did what
+    (`step_statistics`, see `World`). With one slot the counters of the world say it.
+
+    Args:
+        slots: Ids of the slots.
+    """
+
+    def __init__(self, slots: Sequence[str] = ()) -> None:
         self._records: dict[int, list[AgentRecord]] = {}
+        self._slots = list(slots)
+        self._counts: dict[str, Floats] = {}  # [worlds, slots] by name
 
     def update(self, world: World, row_state: RowState, playing: Bools) -> None:
         """Record the agents that died, or whose episode ended, in the last step.
@@ -57,6 +66,33 @@ class AgentLog:
             total_reward = float(row_state.total_reward[index])
             record = AgentRecord(uid, group, slot, birth_tick, ticks, total_reward)
             self._records.setdefault(index // rows, []).append(record)
+        if len(self._slots) > 1 and hasattr(world, "step_statistics"):
+            self._count(world, row_state, playing)
+
+    def _count(self, world: Any, row_state: RowState, playing: Bools) -> None:
+        """Add what agents did in the last step, and the births of their children, to their slots."""
+        columns, rows = world.columns, world.spec.rows
+        is_playing = np.repeat(playing, rows)
+        acted = is_playing & (row_state.uid == columns.uid) & (columns.uid >= 0)
+        first_parent = columns.parent_rows[:, 0]
+        born = np.flatnonzero(is_playing & ~acted & columns.alive & (first_parent >= 0))
+        births: Floats = np.zeros(len(acted))
+        np.add.at(births, born - born % rows + first_parent[born], 1.0)
+        for name, values in {"births": births, **world.step_statistics()}.items():
+            indices = np.flatnonzero(acted & (values != 0))
+            if name not in self._counts:
+                self._counts[name] = np.zeros((world.n_worlds, len(self._slots)))
+            places = (indices // rows, row_state.slot[indices])
+            np.add.at(self._counts[name], places, values[indices])
+
+    def take_counts(self, world: int) -> dict[str, float]:
+        """Remove and return what each slot did in a world's ended episode, by `SLOT/NAME`."""
+        taken = {}
+        for name, counts in self._counts.items():
+            for slot, value in zip(self._slots, counts[world].tolist(), strict=True):
+                taken[f"{slot}/{name}"] = value
+            counts[world] = 0.0
+        return taken
 
     def take(self, world: int) -> list[AgentRecord]:
         """Remove and return the records of a world's ended episode, sorted by uid."""
@@ -153,6 +189,8 @@ class EpisodeResult:
     never_acted: tuple[str, ...] = ()  # slots whose policies never gave a valid action
     # By slot and reason: how many answers of its policy were replaced by noop.
     invalid_actions: dict[str, dict[str, int]] = field(default_factory=dict)
+    # By `SLOT/NAME`, what its agents did, of worlds that say who did what; if there are several slots.
+    slot_counters: dict[str, float] = field(default_factory=dict)
 
 
 _HINTS = get_type_hints(EpisodeResult)

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
 
+import numpy as np
 from pydantic import field_serializer, field_validator, model_validator
 
 from kinfolk.core.arrays import Ints
-from kinfolk.core.errors import SettingsError, require
+from kinfolk.core.errors import SettingsError, format_suggestion, require
 from kinfolk.core.settings import Flag, Settings, setting
-from kinfolk.core.spaces import WorldSpec
 from kinfolk.play.slots import (
     PolicySlot,
     SlotMap,
@@ -39,9 +39,9 @@ class SlotConfig(Settings):
     """The slots and which agents each of them plays; by default one trainable slot plays all.
 
     `slots` is a table of URIs (`{"herd": "kin://grazer"}`), a table of tables, or a list of slots
-    with ids. `agent_slot_map` gives a slot per group or per agent; `world_slot_maps` overrides it
-    for single worlds. A newborn takes the slot of its group, or with `inherit_slot` that of its
-    first parent.
+    with ids. `agent_slot_map` gives a slot per group or per agent at the start; `world_slot_maps`
+    overrides it for single environments: worlds of a training, episodes of an evaluation. A newborn takes the slot of its group; with `inherit_slot`,
+    or if a map lists the agents at the start, that of its first parent.
     """
 
     slots: Annotated[tuple[PolicySlot, ...], SLOT_FLAG] = setting(
@@ -50,10 +50,10 @@ class SlotConfig(Settings):
         min_length=1,
     )
     agent_slot_map: Annotated[dict[str, Any] | tuple[Any, ...] | None, MAP_FLAG] = setting(
-        None, "Which slot plays which group, or a list with the slot of each agent."
+        None, "Which slot plays which group, or a list with the slot of each agent at the start."
     )
-    world_slot_maps: dict[str, Any] = setting(
-        {}, "Slot maps of single worlds by name, instead of the general one."
+    world_slot_maps: dict[str | int, Any] = setting(
+        {}, "Slot maps of single worlds or episodes by index, or by name of the world."
     )
     inherit_slot: bool = setting(
         False, "A newborn takes the slot of its first parent instead of that of its group."
@@ -115,6 +115,21 @@ class SlotConfig(Settings):
         )
         return value
 
+    @field_validator("world_slot_maps")
+    @classmethod
+    def _check_environment_names(cls, value: dict[str | int, Any]) -> dict[str | int, Any]:
+        """Return the maps by text, as they are in a file, all of an index or of a known world.
+
+        Raises:
+            SettingsError: There is no such world.
+        """
+        maps: dict[str | int, Any] = {str(name): slot_map for name, slot_map in value.items()}
+        for name in map(str, maps):
+            is_known = name.isdecimal() or name in WORLDS or ":" in name
+            hint = format_suggestion(name, WORLDS)
+            require(is_known, f"world_slot_maps names no known world '{name}'.{hint}")
+        return maps
+
     @field_serializer("slots")
     def _serialize_slots(self, slots: tuple[PolicySlot, ...]) -> dict[str, Any]:
         """Return the slots as a user would write them: a table without default values."""
@@ -139,9 +154,28 @@ class SlotConfig(Settings):
         slot_map: SlotMap | None = self.world_slot_maps.get(world, self.agent_slot_map)
         return slot_map
 
-    def build_assignment(self, spec: WorldSpec) -> Ints:
-        """Return the slot index of each group and row of a world, `[groups, rows]`."""
-        return build_slot_assignment(spec, self.slot_ids, self.slot_map_for(spec.world))
+    @property
+    def environment_slot_maps(self) -> dict[int, SlotMap]:
+        """The slot maps of single environments, by the environment's index."""
+        maps = self.world_slot_maps.items()
+        return {int(name): slot_map for name, slot_map in maps if str(name).isdecimal()}
+
+    def check_environments(self, n_environments: int, what: str) -> None:
+        """Check that slot maps are of environments that there are.
+
+        Args:
+            n_environments: How many there are.
+            what: What they are, such as "worlds of the training".
+
+        Raises:
+            SettingsError: There is no such environment.
+        """
+        for index in self.environment_slot_maps:
+            require(
+                index < n_environments,
+                f"world_slot_maps has a map for environment {index}; the {what} are 0 to "
+                f"{n_environments - 1}.",
+            )
 
     def require_trainable(self) -> None:
         """Check that training has a slot to train.
@@ -202,3 +236,19 @@ class WorldSelection(Settings):
 
 class EpisodeSettings(SlotConfig, WorldSelection):
     """Select a world and the policies that play it."""
+
+    def build_assignments(self) -> Ints:
+        """Return the slot of each group and row: of the general map, then of single environments.
+
+        Returns:
+            `[maps, groups, rows]`, indices of slots.
+
+        Raises:
+            UsageError: A map does not fit the world or the slots.
+        """
+        spec = self.world_ref.spec
+        maps = [self.slot_map_for(self.world), *self.environment_slot_maps.values()]
+        founders = self.world_ref.find_founders(spec, maps)
+        return np.stack(
+            [build_slot_assignment(spec, self.slot_ids, each, founders) for each in maps]
+        )

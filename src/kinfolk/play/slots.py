@@ -31,6 +31,14 @@ SlotName: TypeAlias = str | int
 
 SlotMap: TypeAlias = Mapping[str, SlotName] | Sequence[SlotName]
 
+
+class Founders(NamedTuple):
+    """The agents that live at the start of an episode, in the order of their rows."""
+
+    row: Ints
+    group: Ints  # index
+
+
 IsolationMode: TypeAlias = Literal["none", "slot", "agent"]
 
 
@@ -152,16 +160,28 @@ def parse_slot(slot_id: str, value: Any) -> PolicySlot:
     return validate_settings(PolicySlot, settings)
 
 
+def is_founder_list(spec: WorldSpec, agent_slot_map: SlotMap | None) -> bool:
+    """Return whether a slot map lists agents, but not all rows of the world: those at the start."""
+    is_list = agent_slot_map is not None and not isinstance(agent_slot_map, Mapping)
+    return is_list and len(agent_slot_map or ()) != spec.rows
+
+
 def build_slot_assignment(
-    spec: WorldSpec, slots: Sequence[str], agent_slot_map: SlotMap | None = None
+    spec: WorldSpec,
+    slots: Sequence[str],
+    agent_slot_map: SlotMap | None = None,
+    founders: Founders | None = None,
 ) -> Ints:
     """Return the slot index of each group and row of a world.
 
     Args:
         spec: The world's spec.
         slots: Ids of the slots, in order.
-        agent_slot_map: Slot, by id or index, of each group (`{"grazer": "herd"}`) or of each row;
-            groups left out are played by the first slot. None: it plays every agent.
+        agent_slot_map: Slot, by id or index, of each group (`{"grazer": "herd"}`), of each agent at
+            the start, or of each row. Groups left out are played by the first slot, and rows without
+            an agent at the start by the slot of the first agent of their group. None: the first slot
+            plays every agent.
+        founders: The agents at the start; None: a list must have all rows.
 
     Returns:
         `[groups, rows]`, index of the slot that plays an agent of the group in the row.
@@ -179,12 +199,21 @@ def build_slot_assignment(
         for group, slot in agent_slot_map.items():
             assignment[spec.group_index(group)] = find_slot_index(slots, slot)
         return assignment
-    n = len(agent_slot_map)
+    listed = np.array([find_slot_index(slots, slot) for slot in agent_slot_map], dtype=np.int64)
+    if not is_founder_list(spec, agent_slot_map):
+        assignment[:] = listed
+        return assignment
+    n, size = len(listed), f"{spec.rows} rows"
+    if founders is None:
+        raise SettingsError(f"The slot map has {n} entries; world {spec.world} has {size}.")
     require(
-        n == spec.rows,
-        f"The slot map has {n} entries; world {spec.world} has {spec.rows} rows.",
+        n == len(founders.row),
+        f"The slot map has {n} entries; world {spec.world} starts with {len(founders.row)} agents and "
+        f"has {size}. Give a slot for each agent at the start, for each row, or for each group.",
     )
-    assignment[:] = [find_slot_index(slots, slot) for slot in agent_slot_map]
+    groups, first = np.unique(founders.group, return_index=True)
+    assignment[groups] = listed[first, None]
+    assignment[:, founders.row] = listed
     return assignment
 
 
@@ -246,19 +275,21 @@ class SlotRegistry:
         if self._max_policies is not None:
             self._max_policies = max(self._max_policies, n_policies)
 
-    def get(self, slot: PolicySlot, world_spec: WorldSpec, device: str | None = None) -> Policy:
+    def get(
+        self, slot: PolicySlot, policy_env_info: WorldSpec, device: str | None = None
+    ) -> Policy:
         """Return the policy of a slot, ready to play a world.
 
         Args:
             slot: Settings of the slot.
-            world_spec: Spec of the world.
+            policy_env_info: Spec of the world.
             device: Torch device; None takes that of the slot.
 
         Raises:
             UsageError: The slot names no policy, or one that cannot be built for this world.
         """
         owner = slot.id if self._training and slot.trainable else ""
-        return self.load(slot.find_policy(), world_spec, device or slot.device, owner)
+        return self.load(slot.find_policy(), policy_env_info, device or slot.device, owner)
 
     def load(
         self, resolved: ResolvedPolicy, world_spec: WorldSpec, device: str = "cpu", owner: str = ""

@@ -6,8 +6,9 @@ Engines run `run_task`. Callers that need every tick (`kinfolk play`, the replay
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Generic, TypeAlias, TypeVar, cast
 
 import numpy as np
@@ -17,7 +18,13 @@ from kinfolk.core.spaces import WorldSpec
 from kinfolk.engines.base import ObjectRef
 from kinfolk.play.loop import EpisodeLoop
 from kinfolk.play.results import AgentLog, EpisodeColumns, EpisodeResult
-from kinfolk.play.slots import LoadedSlot, SlotMap, build_slot_assignment
+from kinfolk.play.slots import (
+    Founders,
+    LoadedSlot,
+    SlotMap,
+    build_slot_assignment,
+    is_founder_list,
+)
 from kinfolk.play.world_cache import reuse_world
 from kinfolk.policies.build import ResolvedPolicy, build_policy
 from kinfolk.worlds import build_world
@@ -46,6 +53,17 @@ class WorldRef:
         world: World = build_world(self.name, self.settings, worlds, self.preset)
         return world
 
+    def find_founders(
+        self, spec: WorldSpec, slot_maps: Iterable[SlotMap | None]
+    ) -> Founders | None:
+        """Return the agents at the start of an episode if a slot map of this world lists them."""
+        if not any(is_founder_list(spec, slot_map) for slot_map in slot_maps):
+            return None
+        world = self.build()
+        world.reset(np.zeros(1, dtype=np.int64))
+        rows = np.flatnonzero(world.columns.alive)
+        return Founders(rows, world.columns.group[rows].copy())
+
     @property
     def spec(self) -> WorldSpec:
         """The world's observation and action spaces, groups and number of rows."""
@@ -63,7 +81,11 @@ class RolloutTask(Generic[T]):
         seed: Seed of all randomness.
         episodes: Numbers of the episodes. If there are as many as worlds, each world plays the one
             at its index; a number may then occur twice, such as for two teams on the same map.
-        slot_map: Slot of each group or row; None: the first slot plays every agent.
+        slot_map: Slot of each group, agent at the start or row; None: the first slot plays every
+            agent. With a list of the agents at the start, a newborn takes its first parent's slot.
+        world_slot_maps: Maps of single environments instead, by the environment's index.
+        first_world: Index of the environment that is world 0 of the batch; None: every episode is an
+            environment, and its number the index.
         worlds: Size of the batch of worlds; None: one world per episode.
         members: `[worlds, rows]`, member of the policy's population that plays each row; None: 0.
         inherit_slot: Whether a newborn is played by its first parent's slot instead of its group's.
@@ -79,6 +101,8 @@ class RolloutTask(Generic[T]):
     seed: int
     episodes: Sequence[int]
     slot_map: SlotMap | None = None
+    world_slot_maps: Mapping[int, SlotMap] = field(default_factory=dict)
+    first_world: int | None = None
     worlds: int | None = None
     members: Ints | None = None
     inherit_slot: bool = False
@@ -221,7 +245,8 @@ class EpisodeRunner(Generic[T]):
         self.world = task.world.build(task.batch_size) if world is None else world
         default = cast("ObserverFactory[T]", PlainObserver)  # T is None in this case
         self.observer: Observer[T] = (task.observer or default)(task, self.world)
-        self._log = AgentLog() if task.log_agents else None
+        slots = [slot.id for slot in self.observer.slots]
+        self._log = AgentLog(slots) if task.log_agents else None
         # By the episodes of a task; only of tasks with shared policies.
         self._loops: dict[Sequence[int], EpisodeLoop] = {}
         self._loop: EpisodeLoop | None = None
@@ -239,10 +264,14 @@ class EpisodeRunner(Generic[T]):
         else:
             slots, world = self.observer.slots, self.world
             ids = [slot.id for slot in slots]
-            assignment = build_slot_assignment(world.spec, ids, task.slot_map)
+            maps = task.world_slot_maps
+            founders = task.world.find_founders(world.spec, [task.slot_map, *maps.values()])
+            assign = partial(build_slot_assignment, world.spec, ids, founders=founders)
             loop = EpisodeLoop(
-                world, slots, assignment, task.seed, task.episodes, task.members,
-                task.inherit_slot, self._log,
+                world, slots, assign(task.slot_map), task.seed, task.episodes, task.members,
+                task.inherit_slot or founders is not None, self._log,
+                {index: assign(slot_map) for index, slot_map in maps.items()}, task.first_world,
+                None if founders is None else founders.row,
             )  # fmt: skip
             if shared:
                 self._loops[task.episodes] = loop

@@ -11,8 +11,12 @@ import inspect
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, cast
 from weakref import finalize
+
+from safetensors.numpy import save
 
 from kinfolk.core import errors
 from kinfolk.core.arrays import Arrays
@@ -74,6 +78,10 @@ def load_policy_class(resolved: ResolvedPolicy) -> Callable[..., Policy]:
 def build_policy(resolved: ResolvedPolicy, spec: WorldSpec, batch_invariant: bool = True) -> Policy:
     """Build a policy: `Class(spec, **settings)`, then `load(arrays)` if there are weights.
 
+    A class that has a parameter `weights` instead of a method `load` gets the path of a safetensors
+    file there, which is removed when the policy is built: the file that the user named may be on
+    another machine.
+
     A policy with a method `initialize_to_environment` gets the spec there too, once, at the end.
 
     Args:
@@ -89,11 +97,21 @@ def build_policy(resolved: ResolvedPolicy, spec: WorldSpec, batch_invariant: boo
     """
     policy_class = load_policy_class(resolved)
     try:
-        policy: Any = policy_class(spec, **resolved.settings)
-        if resolved.arrays:
-            message = f"{resolved.class_path} takes no weights: it has no method load."
-            require(hasattr(policy, "load"), message)
-            policy.load(resolved.arrays)
+        policy: Any
+        if resolved.arrays and _reads_weights_file(policy_class):
+            with TemporaryDirectory() as folder:
+                path = Path(folder) / "weights.safetensors"
+                path.write_bytes(save(dict(resolved.arrays)))
+                policy = policy_class(spec, **resolved.settings, weights=str(path))
+        else:
+            policy = policy_class(spec, **resolved.settings)
+            if resolved.arrays:
+                require(
+                    hasattr(policy, "load"),
+                    f"{resolved.class_path} takes no weights: it has neither a method `load(arrays)` nor "
+                    f"a parameter `weights`, the path of a file.",
+                )
+                policy.load(resolved.arrays)
         if batch_invariant and hasattr(policy, "require_batch_invariant"):
             policy.require_batch_invariant()
         if hasattr(policy, "initialize_to_environment"):
@@ -108,6 +126,12 @@ def build_policy(resolved: ResolvedPolicy, spec: WorldSpec, batch_invariant: boo
     _built[id(policy)] = resolved
     finalize(policy, _built.pop, id(policy), None)
     return cast("Policy", policy)
+
+
+def _reads_weights_file(policy_class: Callable[..., Policy]) -> bool:
+    """Return whether a class reads its weights from a file by itself."""
+    takes_path = "weights" in inspect.signature(policy_class).parameters
+    return takes_path and not hasattr(policy_class, "load")
 
 
 def _require_policy(policy: Any, class_path: str) -> None:

@@ -89,7 +89,8 @@ def resolve(
     """Resolve a policy URI, reading the files that it names.
 
     Args:
-        uri: The URI. `weights=FILE` and `history=FILE` in its query are read here.
+        uri: The URI. `weights=FILE` and `history=FILE` in its query are read here; how a class gets
+            its weights says `build_policy`.
         settings: Further settings, which override those of the query.
         trusted: Whether a `class:` URI may be imported now, which runs its code; otherwise only its
             package is looked up.

@@ -105,10 +105,10 @@ def _find_version(run: Path, slot: str, version: str) -> Path:
     steps = {int(stem): path for stem, path in files.items() if stem.isdecimal()}
     if version in ("", BEST) and BEST in files:
         return files[BEST]
-    if version in ("", BEST, "latest") and steps:
+    if version in ("", "latest") and steps:
         return steps[max(steps)]
     if not version.isdecimal() or int(version) not in steps:
-        named = [f"@{BEST}"] * bool(files) + ["@latest"] * bool(steps)
+        named = [f"@{BEST}"] * (BEST in files) + ["@latest"] * bool(steps)
         known = ", ".join([*named, *(f"@{step}" for step in sorted(steps))]) or "none"
         problem = f"Policy '{slot}' of {run} has no version '@{version}'"
         raise UsageError(f"{problem}. It has: {known}.")

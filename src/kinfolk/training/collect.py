@@ -102,7 +102,10 @@ def collection_task(
     assert isinstance(plan.observer, Collection)
     episodes = range(chunk * _EPISODES_PER_CHUNK, (chunk + 1) * _EPISODES_PER_CHUNK)
     observer = replace(plan.observer, chunk=chunk, weights=weights, pool=pool)
-    return replace(plan, episodes=episodes, snapshot=snapshot, observer=observer)
+    first_world = chunk * plan.batch_size
+    return replace(
+        plan, episodes=episodes, first_world=first_world, snapshot=snapshot, observer=observer
+    )
 
 
 class Collector(Observer[Experience]):

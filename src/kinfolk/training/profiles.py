@@ -14,7 +14,8 @@ from kinfolk.training.buffer import NO_LABEL, RolloutColumns
 from kinfolk.training.loss_calls import Loss, LossProfilesLike
 from kinfolk.training.losses import LOSSES, register_loss
 
-# Names of earlier systems; their slicing is done by `agent_slot_map` here.
+# Names of earlier systems, whose slices are slots here: who teaches whom follows from the slot map and
+# the profiles (`Train.teachers`).
 LOSS_ALIASES = {"sliced_kickstarter": "kickstarter", "sliced_scripted_cloner": "cloner"}
 DEFAULT_PROFILE = "all"
 

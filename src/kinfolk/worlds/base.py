@@ -56,6 +56,10 @@ class World(Protocol):
 
     The same key, settings and actions give the same episode, alone or in a batch of a thousand. A
     world that is done does not change until it is reset.
+
+    A world that knows who did what may also have `step_statistics() -> dict[str, Ints]`: `[W * N]` by
+    name, how often the agent in each row did something in the last step. Evaluations then report it
+    for each slot.
     """
 
     @property

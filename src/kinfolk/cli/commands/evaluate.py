@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Annotated, Any
 
@@ -134,6 +135,7 @@ def print_summary(world: str, seed: int, summary: dict[str, Any], run: Any) -> N
         _print_estimates("", paired, "difference", summary["differences"])
     if summary["metrics"]:
         _print_estimates("", "metric", "mean", summary["metrics"])
+    _print_slot_metrics(summary.get("slot_metrics", {}), list(summary["returns"]))
     if summary["invalid_actions"]:
         print(f"{summary['invalid_actions']} actions were invalid, and replaced by doing nothing.")
     for note in summary["notes"]:
@@ -151,6 +153,19 @@ def _print_estimates(title: str, names: str, value: str, estimates: dict[str, An
     """
     rows = [(name, format_estimate(e), format_sample_size(e)) for name, e in estimates.items()]
     output.print_table(title, (names, f"{value} (95 %)", "n"), rows)
+
+
+def _print_slot_metrics(estimates: Mapping[str, Any], slots: Sequence[str]) -> None:
+    """Print what the agents of each slot did, a row per statistic; without what nobody did."""
+    names = list(dict.fromkeys(name.removeprefix(f"{slots[0]}/") for name in estimates))
+    rows = []
+    for name in names:
+        found = [estimates.get(f"{slot}/{name}") for slot in slots]
+        if any(estimate is not None and estimate[0] != 0 for estimate in found):
+            rows.append((name, *map(format_estimate, found)))
+    if rows:
+        title = "What each slot did, per episode (95 %)"
+        output.print_table(title, ("", *slots), rows)
 
 
 def plot_populations(settings: Any) -> None:

@@ -37,7 +37,7 @@ def play(
     world, names = settings.world, settings.slot_ids
     compile_kernels(world, settings.world_settings, settings.preset, settings.policy_uris)
     game = settings.world_ref.build()
-    warn_of_idle_slots(names, settings.build_assignment(game.spec))
+    warn_of_idle_slots(names, settings.build_assignments())
     warn_of_unmapped_groups(settings, game.spec)
     with output.stdout_for_document(call.json):
         runner = EpisodeRunner(_first_episode(RolloutTask[None], settings), game)
@@ -87,6 +87,7 @@ def _first_episode(make_task: Callable[..., Any], settings: Any) -> Any:
         range(1),
         settings.slot_map_for(settings.world),
         inherit_slot=settings.inherit_slot,
+        world_slot_maps=settings.environment_slot_maps,
     )
 
 

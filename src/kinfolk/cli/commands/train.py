@@ -52,6 +52,7 @@ def train_command(
     for wanted, package in ((tensorboard, "tensorboard"), (wandb is not None, "wandb")):
         if wanted:  # before a folder is made for the run
             import_libraries(f"--{package}", package)
+    from kinfolk.jobs.train.job import describe_idle_jobs
     from kinfolk.store.run_job import open_loggers
 
     engine = call.make_engine()
@@ -62,6 +63,9 @@ def train_command(
             print(f"The damaged checkpoint {name} was removed.", file=sys.stderr)
     loggers = open_loggers(run.folder, run.name, settings.model_dump(), tensorboard, wandb)
     if run.status != "done":
+        idle = describe_idle_jobs(settings, engine.jobs)
+        if idle:
+            note(idle)
         _train(run, settings, engine, loggers)
     events = list(run.events())
     if call.json:
@@ -86,8 +90,7 @@ def _check(settings: Any) -> None:
         find_league_sides(settings)
     teachers = {teaching.teacher for teaching in settings.teachers.values()}
     watchers = {name for name, teaching in settings.teachers.items() if teaching.teacher_led}
-    assignment = settings.build_assignment(settings.world_ref.spec)
-    warn_of_idle_slots(settings.slot_ids, assignment, teachers | watchers)
+    warn_of_idle_slots(settings.slot_ids, settings.build_assignments(), teachers | watchers)
     owners = [slot for slot in settings.slots if settings.net_owner(slot) is slot]
     uris = {slot.id: slot.policy_uri for slot in owners if slot.policy_uri is not None}
     compile_kernels(settings.world, settings.world_settings, settings.preset, uris)
@@ -228,10 +231,18 @@ def _print_report(run: Any, settings: Any, events: list[dict[str, Any]]) -> None
         _print_evaluation(last["evaluations"][-1])
     if last["league"] is not None:
         _print_league(run, last["league"])
-    trained = (
-        list(update["slots"]) if settings.league else [s.id for s in settings.slots if s.trainable]
-    )
-    print(f"The run lies in {run.folder}; play it as {format_policy_uris(run, trained, '@best')}")
+    if settings.league:
+        trained = list(update["slots"])
+    else:
+        owners = [slot for slot in settings.slots if settings.net_owner(slot) is slot]
+        trained = [slot.id for slot in owners if slot.trainable]
+    moment = "@latest" if result["best_step"] is None else "@best"
+    print(f"The run lies in {run.folder}; play it as {format_policy_uris(run, trained, moment)}")
+    if not settings.league and not settings.has_comparable_score:
+        print(
+            "No checkpoint is the best: the scores of learners that play each other cannot be compared. "
+            "Set evaluation.metric, or play all but one of them by a fixed policy in evaluation.slots."
+        )
 
 
 def _print_league(run: Any, event: dict[str, Any]) -> None:
@@ -265,7 +276,8 @@ def _print_evaluation(event: dict[str, Any]) -> None:
     for name in event["metrics"]:
         rows.append((name, *(format_estimate(team["metrics"].get(name)) for team in teams)))
     for slot, estimate in event["return_per_life"].items():
-        rows.append((f"return per life, {slot}", format_estimate(estimate), *[""] * len(baselines)))
+        others = [format_estimate(team.get("return_per_life", {}).get(slot)) for team in teams[1:]]
+        rows.append((f"return per life, {slot}", format_estimate(estimate), *others))
     episodes = f"{format_sample_size(event['length'])} episodes of held-out seeds"
     title = f"Evaluated on {episodes} at the end, means (95 %)"
     print_table(title, ("", "trained", *baselines), rows)

@@ -47,7 +47,7 @@ def _check_evaluation(settings: Any) -> None:
         KinfolkError: One of them is wrong.
     """
     spec = settings.world_ref.spec
-    settings.build_assignment(spec)
+    settings.build_assignments()
     for slot in settings.slots:
         trusted = settings.is_trusted(slot)
         resolved = slot.resolve_policy(trusted)
@@ -63,7 +63,6 @@ def _check_training(settings: Any) -> None:
     """
     from kinfolk.jobs.train.state import build_plan, initial_state  # needs torch
 
-    settings.build_assignment(settings.world_ref.spec)
     initial_state(settings, build_plan(settings).resolved)
 
 

@@ -214,14 +214,12 @@ def evaluate_policies(state: TrainingState, engine: Engine) -> EvaluationDone:
             state.baselines[name] = {
                 "length": base.ticks,
                 "returns": base.returns,
+                "return_per_life": base.return_per_life,
                 "score": base_score,
                 "metrics": base.metrics,
             }
-    is_best = score is not None and (state.best is None or score > state.best)
-    if is_best:
-        state.best, state.best_step, state.evals_since_best = score, state.steps, 0
-    else:
-        state.evals_since_best += 1
+    is_best = record_score(state, score)
+    state.evals_since_best = 0 if is_best else state.evals_since_best + 1
     return EvaluationDone(
         step=state.steps,
         update=state.update,
@@ -235,16 +233,29 @@ def evaluate_policies(state: TrainingState, engine: Engine) -> EvaluationDone:
     )
 
 
+def record_score(state: TrainingState, score: float | None) -> bool:
+    """Record a score if it is the best so far, and return whether it is.
+
+    It is not if scores of this training cannot be compared; see `Train.has_comparable_score`.
+    """
+    if score is None or not state.settings.has_comparable_score:
+        return False
+    if state.best is not None and score <= state.best:
+        return False
+    state.best, state.best_step = score, state.steps
+    return True
+
+
 def _resolve_all(uris: Mapping[str, str]) -> dict[str, ResolvedPolicy]:
     """Resolve the policy URI of each slot."""
     return {slot: resolve(uri) for slot, uri in uris.items()}
 
 
 def _summary_score(summary: EvaluationSummary, settings: Train) -> float:
-    """Return the score of an evaluation, as `recent_score` defines it."""
+    """Return the score of an evaluation, as `recent_score` defines it, of slots that are not replaced."""
     if settings.score == "length":
         return summary.ticks.mean
-    trained = [summary.return_per_life[slot.id] for slot in settings.slots if slot.trainable]
+    trained = [summary.return_per_life[slot] for slot in settings.scored_slots]
     return float(np.mean([estimate.mean for estimate in trained if estimate is not None]))
 
 
@@ -262,19 +273,29 @@ def _play_evaluation(
     if evaluation.greedy:
         policies = {name: _make_greedy(policy) for name, policy in policies.items()}
     ref, seed, inherit = settings.world_ref, evaluation.seed, settings.inherit_slot
-    slot_map = evaluation.agent_slot_map or settings.slot_map_for(world)
+    slot_map, world_slot_maps = settings.slot_map_for(world), settings.environment_slot_maps
+    if evaluation.agent_slot_map is not None:
+        slot_map, world_slot_maps = evaluation.agent_slot_map, {}
     episodes = range(evaluation.episodes)
     chunks = (episodes[i : i + _CHUNK_SIZE] for i in range(0, len(episodes), _CHUNK_SIZE))
     tasks = (
-        evaluation_task(ref, policies, seed, chunk, slot_map, inherit_slot=inherit)
+        evaluation_task(
+            ref,
+            policies,
+            seed,
+            chunk,
+            slot_map,
+            inherit_slot=inherit,
+            world_slot_maps=world_slot_maps,
+        )
         for chunk in chunks
     )
     played = concatenate_columns(result.episodes for result in engine.map(run_evaluation, tasks))
     summary = summarize_episodes(played, list(policies), partial(compute_world_metrics, world))
     if evaluation.metric is None:
         return summary, _summary_score(summary, settings)
-    trained = [slot.id for slot in settings.slots if slot.trainable]
-    estimate = estimate_finite(metric_values(evaluation.metric, world, played, trained))
+    values = metric_values(evaluation.metric, world, played, settings.scored_slots)
+    estimate = estimate_finite(values)
     return summary, None if estimate is None else estimate.mean
 
 

@@ -13,7 +13,7 @@ from kinfolk.play.slots import PolicySlot
 from kinfolk.training.losses import LOSSES
 from kinfolk.training.matchmaking import LeagueSettings
 from kinfolk.training.opponents import OpponentPoolSettings
-from kinfolk.training.profiles import LossProfiles
+from kinfolk.training.profiles import LOSS_ALIASES, LossProfiles
 from kinfolk.training.settings import BehaviorCloning, Kickstart, PPOSettings, TeacherSettings
 
 # Actor and critic share no layers: where returns are large, as in CartPole, the gradient of the
@@ -21,12 +21,22 @@ from kinfolk.training.settings import BehaviorCloning, Kickstart, PPOSettings, T
 DEFAULT_NET = "kin://mlp?critic=separate&activation=tanh&normalize=true"
 SHARED_PREFIX = "slot:"  # of a policy_uri: play with, and learn into, the net of another slot
 ScoreKind = Literal["return", "length"]
+_REWARD_METRICS = ("return", "return_per_life", "reward_per_tick")  # of the slots that are scored
 # Settings that are tables of a training; a loss that reads others has a table in `losses`.
 _LOSS_TABLES: dict[type[Settings], str] = {
     PPOSettings: "ppo",
     Kickstart: "kickstarter",
     BehaviorCloning: "cloner",
 }
+
+
+# Settings of a slot that apply to a net of its own that learns.
+_LEARNING_FIELDS = ("learning_rate", "train_every", "train_for")
+
+
+def _is_changed(slot: PolicySlot, field: str) -> bool:
+    """Return whether a setting of a slot is not the default."""
+    return bool(getattr(slot, field) != PolicySlot.model_fields[field].get_default())
 
 
 def _is_shared(slot: PolicySlot) -> bool:
@@ -122,12 +132,15 @@ class Train(EpisodeSettings):
             SettingsError: Something does not fit; the message says what to change.
         """
         self.require_trainable()
+        if not self.teachers:
+            self.__dict__["teachers"] = self._infer_teachers()
         require(
             self.evaluation.metric is None or self.evaluation.every > 0,
             "evaluation.metric chooses the best checkpoint at evaluations; set evaluation.every to have "
             "some.",
         )
         self._check_shared_nets()
+        self._check_evaluation()
         profiles = LossProfiles(self.loss_profiles)
         for slot in self.slots:
             profiles.profile_id(slot.id, slot.loss_profile)
@@ -136,11 +149,18 @@ class Train(EpisodeSettings):
                 f"Slot '{slot.id}' trains for {slot.train_for} of every {slot.train_every} updates; "
                 f"train_for can be at most train_every.",
             )
+            for field in () if slot.trainable else _LEARNING_FIELDS:
+                require(
+                    not _is_changed(slot, field),
+                    f"Slot '{slot.id}' has {field} = {getattr(slot, field)}, and is not trainable. Take "
+                    f"it out, or set trainable = true.",
+                )
             require(
                 slot.isolate in (None, "none"),
                 f"Slot '{slot.id}' has isolate = '{slot.isolate}'; training runs policies in its own "
                 f"processes. Leave isolate out, or evaluate with kinfolk eval.",
             )
+        self.check_environments(self.worlds, "worlds of the training")
         split = f"split into {self.n_chunks} equal chunks"
         require(self.worlds % self.n_chunks == 0, f"{self.worlds} worlds cannot be {split}.")
         self._check_teachers()
@@ -155,6 +175,32 @@ class Train(EpisodeSettings):
         if not target.startswith(SHARED_PREFIX):
             return slot
         return next(s for s in self.slots if s.id == target.removeprefix(SHARED_PREFIX))
+
+    def _check_evaluation(self) -> None:
+        """Check that evaluations play slots that there are, and have a score if a setting needs one.
+
+        Raises:
+            SettingsError: A slot is unknown, or there is nothing to be patient for.
+        """
+        teams = {"slots": self.evaluation.slots}
+        teams |= {f"baselines.{name}": team for name, team in self.evaluation.baselines.items()}
+        for table, team in teams.items():
+            for name in team if self.evaluation.agent_slot_map is None else ():
+                require(
+                    name in self.slot_ids,
+                    f"evaluation.{table} has a policy for '{name}', which is no slot of the training."
+                    f"{format_suggestion(name, self.slot_ids)}",
+                )
+        require(
+            bool(self.scored_slots),
+            "evaluation.slots replaces every slot that learns, so that nothing is evaluated.",
+        )
+        require(
+            self.patience is None or self.league or self.has_comparable_score,
+            "patience waits for a better score, and learners that play each other have none that can be "
+            "compared: set evaluation.metric, or play all but one of them by a fixed policy in "
+            "evaluation.slots.",
+        )
 
     def _check_shared_nets(self) -> None:
         """Check that every slot that shares a net names a slot with a net of its own.
@@ -177,6 +223,34 @@ class Train(EpisodeSettings):
                 f"Slot '{slot.id}' is trainable and shares the net of '{name}', which is not. Set "
                 f"trainable = false.",
             )
+            for field in (*_LEARNING_FIELDS, "policy_kwargs"):
+                require(
+                    not _is_changed(slot, field),
+                    f"Slot '{slot.id}' has {field} = {getattr(slot, field)}, and shares the net of "
+                    f"'{name}', whose settings apply. Set {field} of '{name}'.",
+                )
+
+    @property
+    def scored_slots(self) -> list[str]:
+        """Slots whose return the score is a mean of: those that learn, and play as they have learnt."""
+        replaced = self.evaluation.slots if self.evaluation.every > 0 else {}
+        return [slot.id for slot in self.slots if slot.trainable and slot.id not in replaced]
+
+    @property
+    def has_comparable_score(self) -> bool:
+        """Whether scores of different updates can be compared, so that one of them is the best.
+
+        The return of a learner that plays against another learner, or against copies of itself,
+        changes with its opponents: in a game of zero sum their mean is 0 whatever they learn.
+        """
+        is_evaluated, metric = self.evaluation.every > 0, self.evaluation.metric
+        if is_evaluated and metric is not None and metric not in _REWARD_METRICS:
+            return True
+        if self.score == "length" and metric is None:
+            return True
+        scored = [slot for slot in self.slots if slot.id in self.scored_slots]
+        nets = {self.net_owner(slot).id for slot in scored}
+        return len(nets) == 1 and (is_evaluated or self.opponent_pool is None)
 
     @property
     def needs_batch_invariance(self) -> bool:
@@ -265,6 +339,44 @@ class Train(EpisodeSettings):
             f"that of {names}, and '{loss}' {reason}, or take '{loss}' out of the profile.",
         )
 
+    def _infer_teachers(self) -> dict[str, TeacherSettings]:
+        """Return who teaches whom by the losses that are named after slices of agents.
+
+        Which rows a sliced loss uses follows from the slot map and the profiles: rows that the teacher
+        plays if its profile lists the loss, and rows that the student plays if the student's does.
+
+        Raises:
+            SettingsError: There is not exactly one teacher and one student.
+        """
+        sliced = [
+            name
+            for name, losses in self.loss_profiles.items()
+            if any(loss in LOSS_ALIASES for loss in losses)
+        ]
+        if not sliced:
+            return {}
+        default = next(iter(self.loss_profiles))
+        students = [slot for slot in self.slots if slot.trainable]
+        frozen = [slot for slot in self.slots if not slot.trainable]
+        leading = [slot for slot in frozen if slot.loss_profile in sliced]
+        teachers, owners = leading or frozen, [slot for slot in students if not _is_shared(slot)]
+        require(
+            len(teachers) == 1 and len(owners) == 1,
+            f"The loss profile '{sliced[0]}' lists a sliced loss, for which one slot that is not trainable "
+            f"teaches one that is. There are {len(teachers)} that could teach and {len(owners)} that "
+            f"learn: say who teaches whom in [teachers.STUDENT].",
+        )
+        inferred = {}
+        for slot in students:
+            teaching = TeacherSettings(
+                teacher=teachers[0].id,
+                teacher_led=bool(leading) and slot in owners,
+                student_led=(slot.loss_profile or default) in sliced,
+            )
+            if teaching.teacher_led or teaching.student_led:
+                inferred[slot.id] = teaching
+        return inferred
+
     def _check_teachers(self) -> None:
         """Check that every student is a trainable slot, and its teacher another slot.
 
@@ -323,6 +435,7 @@ class Train(EpisodeSettings):
         others = {
             "opponent_pool": self.opponent_pool is not None,
             "teachers": bool(self.teachers),
+            "world_slot_maps of single worlds": bool(self.environment_slot_maps),
             "evaluation.every": self.evaluation.every > 0,
             "target_score": self.target_score is not None,
             "patience": self.patience is not None,

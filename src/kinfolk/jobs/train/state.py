@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
@@ -24,6 +25,7 @@ from kinfolk.training.potential import Potential
 from kinfolk.training.profiles import LossProfiles
 from kinfolk.training.recorder import SlotPlan
 
+_SEED_STRIDE = 10_000_019  # between the seeds of the initial weights of two slots
 # Fields of the state that a snapshot stores as they are.
 _NOTED = ("update", "steps", "episodes", "best", "best_step", "evals_since_best", "baselines")
 
@@ -37,7 +39,8 @@ def build_plan(settings: Train) -> RolloutTask[Experience]:
     if settings.evaluation.metric is not None:
         check_metric(settings.evaluation.metric, settings.world_ref)
     owners = {slot.id: settings.net_owner(slot) for slot in settings.slots}
-    nets = {o.id: _resolve_policy(o, settings) for name, o in owners.items() if o.id == name}
+    seeds = _draw_seeds(settings)
+    nets = {o.id: _resolve_policy(o, seeds) for name, o in owners.items() if o.id == name}
     resolved = {name: nets[owner.id] for name, owner in owners.items()}
     pool = settings.opponent_pool
     if pool is not None:  # its copies are of the slot that learns
@@ -48,6 +51,7 @@ def build_plan(settings: Train) -> RolloutTask[Experience]:
         settings.seed,
         (),
         settings.slot_map_for(settings.world),
+        settings.environment_slot_maps,
         worlds=settings.worlds // settings.n_chunks,
         inherit_slot=settings.inherit_slot,
         max_ticks=settings.rollout_length,
@@ -65,8 +69,21 @@ def build_plan(settings: Train) -> RolloutTask[Experience]:
     )
 
 
-def _resolve_policy(slot: PolicySlot, settings: Train) -> ResolvedPolicy:
-    """Resolve a slot's policy; a new net that is trained gets its initial weights from the seed."""
+def _draw_seeds(settings: Train) -> dict[str, int]:
+    """Return the seed of each slot's initial weights, all different; that of the training for one.
+
+    Slots are counted in the order of the first agents that they play, so that neither their names nor
+    their order in the settings change what is learnt.
+    """
+    playing = settings.build_assignments()[0].ravel().tolist()
+    order = list(dict.fromkeys([*playing, *range(len(settings.slots))]))
+    slots = [settings.slots[i] for i in order]
+    drawn = [slot.id for slot in slots if slot.trainable and settings.net_owner(slot) is slot]
+    return {name: settings.seed + number * _SEED_STRIDE for number, name in enumerate(drawn)}
+
+
+def _resolve_policy(slot: PolicySlot, seeds: Mapping[str, int]) -> ResolvedPolicy:
+    """Resolve a slot's policy; a new net that is trained gets its initial weights from a seed."""
     policy = slot.resolve_policy()
     if not slot.trainable:
         return policy
@@ -79,7 +96,7 @@ def _resolve_policy(slot: PolicySlot, settings: Train) -> ResolvedPolicy:
         )
     if policy.arrays or "seed" in policy.settings:
         return policy
-    return replace(policy, settings={**policy.settings, "seed": settings.seed}, sha256="")
+    return replace(policy, settings={**policy.settings, "seed": seeds[slot.id]}, sha256="")
 
 
 def _slot_plan(index: int, settings: Train) -> SlotPlan:
@@ -202,7 +219,6 @@ def initial_state(settings: Train, policies: Policies) -> TrainingState:
         UsageError: A policy cannot be made for this world.
     """
     spec = settings.world_ref.spec
-    settings.build_assignment(spec)
     Potential(spec, settings.ppo.potential)  # refuses numbers that nobody observes
     learners = {}
     registry = SlotRegistry(training=True, batch_invariant=settings.needs_batch_invariance)

@@ -20,6 +20,7 @@ from kinfolk.jobs.train.reports import (
     evaluate_policies,
     mean_length,
     recent_score,
+    record_score,
     report_update,
 )
 from kinfolk.jobs.train.settings import Train
@@ -27,7 +28,7 @@ from kinfolk.jobs.train.state import TrainingState, build_plan, initial_state
 from kinfolk.jobs.train.workers import ChunkWorkers
 from kinfolk.play.results import EpisodeResult
 from kinfolk.play.slots import PolicySlot
-from kinfolk.play.task import RolloutResult, RolloutTask, run_task
+from kinfolk.play.task import RolloutTask, run_task
 from kinfolk.store.arrays import PolicyFile, iter_policy_chunks
 from kinfolk.training.buffer import NO_SLOT, RolloutColumns, concat_blocks
 from kinfolk.training.collect import Experience, collection_task
@@ -45,7 +46,7 @@ class Rollout:
 
     Attributes:
         slots: Columns of the rows that each slot played, in the order of time; see
-            `kinfolk.training.buffer`. They are valid until the next rollout.
+            `kinfolk.training.buffer`.
         episodes: The episodes that ended.
         n_restarted: Episodes that were given up and began anew; see `EpisodesRestarted`.
         seconds: Time that the collection took.
@@ -107,15 +108,16 @@ class TrainingLoop:
         self._workers = ChunkWorkers(engine, plan.world, settings.n_chunks)
         shared = self._workers.share(plan.resolved)
         self._plans = [replace(plan, policies=shared) for plan in plans]
-        self._results: list[RolloutResult[Experience]] = []
         n_worlds = settings.worlds // settings.n_chunks
         self._n_memories = n_worlds * settings.world_ref.spec.rows  # of a chunk
 
-    def collect(self, pool: OpponentPool | None = None) -> Rollout:
+    def collect(self, pool: OpponentPool | None = None, copy: bool = True) -> Rollout:
         """Play `rollout_length` ticks in every world with the current nets, and return the rows.
 
         Args:
             pool: Opponents to play against; None for those of the training, if it has any.
+            copy: Whether the rows are yours to keep. Without a copy the next rollout may overwrite
+                them.
         """
         state, start = self.state, time.perf_counter()
         weights, plans, pool = state.weights(), self._plans, pool or state.opponent_pool
@@ -123,15 +125,17 @@ class TrainingLoop:
             collection_task(plans[chunk % len(plans)], chunk, weights, rollout_state, pool)
             for chunk, rollout_state in enumerate(state.rollout_states)
         ]
-        self._results = list(self._workers.map(run_task, tasks))
-        state.rollout_states = [result.snapshot for result in self._results]
-        blocks = join_chunks([result.observed for result in self._results], self._n_memories)
+        results = list(self._workers.map(run_task, tasks))
+        state.rollout_states = [result.snapshot for result in results]
+        blocks = join_chunks([result.observed for result in results], self._n_memories)
+        if copy:
+            blocks = [{name: rows.copy() for name, rows in block.items()} for block in blocks]
         return Rollout(
             dict(zip(self.settings.slot_ids, blocks, strict=True)),
-            [episode for result in self._results for episode in result.episodes],
-            sum(result.observed.n_restarted for result in self._results),
+            [episode for result in results for episode in result.episodes],
+            sum(result.observed.n_restarted for result in results),
             time.perf_counter() - start,
-            [number for result in self._results for number in result.observed.opponents],
+            [number for result in results for number in result.observed.opponents],
         )
 
     def learn(self, rollout: Rollout) -> dict[str, dict[str, float]]:
@@ -140,12 +144,12 @@ class TrainingLoop:
         stats = update_learners(self.state, blocks)
         self.state.update += 1
         self.state.steps += rollout.n_rows
-        _record_episodes(self.state, self._results)
+        _record_episodes(self.state, rollout)
         return stats
 
     def update(self, pool: OpponentPool | None = None) -> Iterator[Event]:
         """Collect and learn once, against `pool` if it is given; yield the events of this update."""
-        rollout = self.collect(pool)
+        rollout = self.collect(pool, copy=False)
         if rollout.n_restarted:
             yield EpisodesRestarted(step=self.state.steps, episodes=rollout.n_restarted)
         start = time.perf_counter()
@@ -171,7 +175,7 @@ class TrainingLoop:
             reason = _reason_to_stop(state)
             is_checkpoint = reason is not None or state.update % settings.checkpoint_every == 0
             if is_checkpoint and not every:
-                _record_best(state)
+                record_score(state, recent_score(state))
             if is_checkpoint or is_evaluated:
                 yield from _policy_files(state)
             if is_checkpoint:
@@ -287,27 +291,21 @@ def _loss_weights(settings: Train, slot: PolicySlot, steps: int) -> LossWeights:
     return LossWeights(rate, {name: LOSSES[name].weight(s, steps) for name, s in losses.items()})
 
 
-def _record_episodes(state: TrainingState, results: Sequence[RolloutResult[Experience]]) -> None:
-    """Add ended episodes to the last episodes, and update the opponent pool with their results.
-
-    Args:
-        state: State of the training; changed in place.
-        results: Collected experience of every chunk of worlds.
-    """
-    ended = [episode for result in results for episode in result.episodes]
+def _record_episodes(state: TrainingState, rollout: Rollout) -> None:
+    """Add ended episodes to the last episodes, and update the opponent pool with their results."""
+    ended = rollout.episodes
     state.episodes += len(ended)
     state.recent_episodes = [*state.recent_episodes, *ended][-state.settings.stats_window :]
     pool, settings = state.opponent_pool, state.settings.opponent_pool
     if pool is None or settings is None:
         return
-    rivals = [rival for result in results for rival in result.observed.opponents]
     slot, source = settings.slot, settings.source_slot
-    for episode, rival in zip(ended, rivals, strict=True):
+    for episode, rival in zip(ended, rollout.opponents, strict=True):
         earned = {name: np.array([episode.returns[name]]) for name in (slot, source)}
         pool = pool.with_result(rival, float(win_shares(earned)[slot][0]), settings)
     if state.update % settings.add_every == 0:
         pool = pool.with_snapshot(state.update, state.learners[source].policy.arrays(), settings)
-    playing = [result.snapshot["worker/members"][:, 0] for result in results]
+    playing = [(chunk or {})["worker/members"][:, 0] for chunk in state.rollout_states]
     state.opponent_pool = pool.without_unused(np.concatenate(playing).tolist())
 
 
@@ -323,13 +321,6 @@ def _reason_to_stop(state: TrainingState) -> str | None:
     if settings.patience is not None and state.evals_since_best >= settings.patience:
         return "patience"
     return None
-
-
-def _record_best(state: TrainingState) -> None:
-    """Record the score of the last episodes if it is the best; used without evaluations."""
-    score = recent_score(state)
-    if score is not None and (state.best is None or score > state.best):
-        state.best, state.best_step = score, state.steps
 
 
 def _policy_files(state: TrainingState) -> Iterator[FileChunk]:

@@ -62,6 +62,7 @@ class CogsguardWorld(BatchedWorld):
         self.settings = settings
         self._rules = make_rules(settings)
         self._state = allocate_state(settings, self._rules, n_worlds, keep_books)
+        self._stats_before = self._state.stats.copy()
         self._game_arrays = get_game_arrays(self._state)
         self._map_config = make_map_config(settings, self._rules)
         super().__init__(spec.make_spec(settings), self._state, threads)
@@ -99,6 +100,10 @@ class CogsguardWorld(BatchedWorld):
     def step(self, actions: Ints) -> None:
         """Advance every world that is not done by one tick."""
         check_actions(self, actions)
+        self._stats_before[...] = self._state.stats
+        self._stats_before[self._state.tick == 0] = (
+            0  # the first step counts what is seen at the start
+        )
 
         def run_part(first: int, last: int, thread: int) -> None:
             for start in range(first, last, _WORLDS_PER_BLOCK):
@@ -204,6 +209,11 @@ class CogsguardWorld(BatchedWorld):
     def statistics(self) -> dict[str, Ints]:
         """Return copies of the statistics of each agent, `[W, N]` each, by name."""
         return {name: self._state.stats[:, :, i].copy() for i, name in enumerate(codes.STATISTICS)}
+
+    def step_statistics(self) -> dict[str, Ints]:
+        """Return by how much the last step raised the statistics of each agent, `[W * N]` by name."""
+        raised = (self._state.stats - self._stats_before).reshape(-1, len(codes.STATISTICS))
+        return {name: raised[:, i] for i, name in enumerate(codes.STATISTICS)}
 
     def counters(self) -> dict[str, Ints | Floats]:
         """Return `[W]` counters by name.

@@ -19,7 +19,14 @@ from kinfolk.worlds.base import (
 )
 from kinfolk.worlds.render import RenderFrame, RenderSpec
 from kinfolk.worlds.savanna import render, spec, state
-from kinfolk.worlds.savanna.codes import COUNTERS, DEATH_CAUSES, ENERGY_ACCOUNTS, EVENT_KINDS, MOVE
+from kinfolk.worlds.savanna.codes import (
+    ATE,
+    COUNTERS,
+    DEATH_CAUSES,
+    ENERGY_ACCOUNTS,
+    EVENT_KINDS,
+    MOVE,
+)
 from kinfolk.worlds.savanna.metric_definitions import METRIC_DEFINITIONS
 from kinfolk.worlds.savanna.metrics import compute_metrics, compute_trait_statistics
 from kinfolk.worlds.savanna.presets import DESCRIPTIONS, PRESETS
@@ -190,6 +197,10 @@ class SavannaWorld(BatchedWorld):
         worlds = range(self.n_worlds)
         parts = [on_demand.list_rows_by_cell(self._state, w, self._team) for w in worlds]
         return parts[0] if len(parts) == 1 else np.concatenate(parts)
+
+    def step_statistics(self) -> dict[str, Ints]:
+        """Return whether each agent ate in the last step, `[W * N]`; of predators, prey or carcasses."""
+        return {"meals": (self._state.step_event == ATE).astype(np.int64).ravel()}
 
     def counters(self) -> dict[str, Ints | Floats]:
         """Return `[W]` counters under the names of PredPreyGrass, and the energy accounts.

@@ -100,7 +100,7 @@ class LeagueLoop:
         present, start, parts = self._present_weights(), time.perf_counter(), []
         collecting, n_before = 0.0, self.steps
         for learner, loop in zip(self.learners, self.loops, strict=True):
-            rollout = loop.collect(self.league.make_pool(learner, present))
+            rollout = loop.collect(self.league.make_pool(learner, present), copy=False)
             collecting += rollout.seconds
             losses = loop.learn(rollout)
             self.league.record_episodes(learner, rollout)

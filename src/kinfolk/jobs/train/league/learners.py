@@ -99,7 +99,7 @@ def _group_slots(settings: Train) -> dict[str, list[str]]:
     """
     spec = settings.world_ref.spec
     groups: dict[str, list[str]] = {slot.id: [] for slot in settings.slots}
-    for group, row in zip(spec.groups, settings.build_assignment(spec).tolist(), strict=True):
+    for group, row in zip(spec.groups, settings.build_assignments()[0].tolist(), strict=True):
         if len(set(row)) > 1:
             raise SettingsError(
                 f"The sides of a league are whole groups; the slot map divides {group.name}. Write "
