@@ -14,7 +14,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from kinfolk.core.arrays import AnyArray, Arrays, Bools, Ints, is_tensor
+from kinfolk.core.arrays import AnyArray, Arrays, Bools, Floats, Ints, is_tensor
 from kinfolk.core.errors import SettingsError, require
 from kinfolk.core.random import fold_in
 from kinfolk.nets.memory import clear_rows, list_arrays
@@ -105,6 +105,17 @@ class BaseNets(ABC):
         """
         del mates, crossed, key
         raise SettingsError(f"{type(self).__name__} cannot cross: leave out crossover.")
+
+    def distances(self) -> Floats:
+        """Return how different any two members are, `[nets, nets]`, which species need.
+
+        Raises:
+            SettingsError: These nets have no distance.
+        """
+        raise SettingsError(
+            f"{type(self).__name__} have no distance, which species need: leave out "
+            f"species_distance, or use dynamic nets."
+        )
 
     def initial_memory(self, batch: int) -> Any:
         """Return the memory of `batch` rows per net before their first step; by default None."""

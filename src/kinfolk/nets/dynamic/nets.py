@@ -176,10 +176,11 @@ class DynamicNets(BaseNets):
         cross_graphs(self.graph, other, np.asarray(crossed), keys, self.inputs, scratch)
 
     def distances(self) -> Floats:
-        """Return how different any two members are, `[nets, nets]`: the share of unshared edges.
+        """Return the share of edges in which any two members differ, `[nets, nets]`, from 0 to 1.
 
-        Edges match if both of their nodes do, by descent; their number is divided by that of the
-        member with more, as in NEAT. Weights of matching edges are frozen and do not count.
+        It is the Jaccard distance: of the edges that either has, the share that only one has. Edges
+        match if both of their nodes do, by descent, so nets of different founders have a distance of
+        1. Weights of matching edges are frozen and do not count.
         """
         g = self.graph
         net, node, edge = np.nonzero(g.source >= 0)
@@ -188,8 +189,8 @@ class DynamicNets(BaseNets):
         has_gene = np.zeros((self.num_nets, max(len(genes), 1)))
         has_gene[net, column] = 1.0
         counts, shared = has_gene.sum(axis=1), has_gene @ has_gene.T
-        unshared = counts[:, None] + counts - 2 * shared
-        shares: Floats = unshared / np.maximum(np.maximum(counts[:, None], counts), 1.0)
+        either = counts[:, None] + counts - shared
+        shares: Floats = (either - shared) / np.maximum(either, 1.0)
         return shares
 
     def adapt_memory(self, memory: NodeState) -> NodeState:
