@@ -289,6 +289,66 @@ def test_recurrent_torch_modules_have_memory():
     assert pop.generate(x).shape == (4, 2, 3)
 
 
+@pytest.mark.train
+@pytest.mark.parametrize(
+    ("layer", "sentence"),
+    [
+        ("BatchNorm1d", "BatchNorm1d (1): its statistics are of the batch, not of a member: "
+                        "use LayerNorm."),
+        ("Dropout", "Dropout (1): it drops at random in every call: leave it out, or set p to 0."),
+        ("LSTMCell", "LSTMCell (1): torch.func.vmap cannot run it: use RNNCell or GRUCell, with "
+                     "memory."),
+        ("GRU", "GRU (1): torch.func.vmap cannot run it: use RNNCell or GRUCell, with memory."),
+    ],
+)  # fmt: skip
+def test_layers_that_members_cannot_have_are_refused_by_name(layer, sentence):
+    torch = pytest.importorskip("torch")
+    arguments = {"BatchNorm1d": (5,), "Dropout": (0.5,)}.get(layer, (5, 5))
+
+    def make():
+        return torch.nn.Sequential(torch.nn.Linear(2, 5), getattr(torch.nn, layer)(*arguments))
+
+    with pytest.raises(SettingsError) as caught:
+        ModuleNets(make, 4, 2, 5, key=1)
+    assert str(caught.value) == f"ModuleNets cannot have the layer {sentence}"
+
+
+@pytest.mark.train
+def test_a_module_that_draws_at_random_is_refused_and_a_given_module_left_alone():
+    torch = pytest.importorskip("torch")
+
+    class Noisy(torch.nn.Linear):
+        def forward(self, x):
+            return super().forward(x) + torch.randn(3)
+
+    with pytest.raises(ContractError, match=r"^Noisy failed: .*random operation"):
+        ModuleNets(Noisy(2, 3), 4, 2, 3, key=1)(np.zeros((4, 1, 2)))
+    given = torch.nn.Linear(2, 3)
+    ModuleNets(given, 4, 2, 3, key=1)
+    assert given.weight.requires_grad
+
+
+def test_a_memory_that_a_file_cannot_hold_is_refused(tmp_path):
+    pop = GeneratorPop(FunctionNets(counting, 1, 3, 1, 1, key=1))
+    pop.generate(np.zeros((3, 2, 1)))
+    pop.save(tmp_path / "pop.safetensors")
+    with pytest.raises(SettingsError, match=r"^The structure of a memory of FunctionNets is not"):
+        GeneratorPop.load(tmp_path / "pop.safetensors", nets=pop.nets)
+
+
+def test_nets_as_a_slot_say_that_they_are_no_policy():
+    import kinfolk as kf
+
+    nets = FeedforwardStaticNets(1, 4, 2, key=1)
+    for given, name in ((nets, "FeedforwardStaticNets"), (GeneratorPop(nets), "GeneratorPop")):
+        with pytest.raises(SettingsError) as caught:
+            kf.evaluate("gym:CartPole-v1", slots={"all": given}, episodes=1)
+        assert str(caught.value) == (
+            f"{name} is a population of nets, not a policy. Nets of `kinfolk evolve nets` play as "
+            "run:RUN; call others in a policy class of your own."
+        )
+
+
 def test_a_population_of_own_nets_is_saved_and_loaded_into_such_nets(tmp_path):
     path = tmp_path / "own.safetensors"
     pop = GeneratorPop(FunctionNets(quadratic, 3, 4, 1, 1, key=1))
