@@ -72,7 +72,7 @@ def flatten_memory(memory: Any, prefix: str) -> dict[str, AnyArray]:
     arrays = {}
     for i, part in enumerate(list_arrays(memory)):
         numbers = part if isinstance(part, np.ndarray) else part.detach()
-        arrays[f"{prefix}/{i}"] = np.array(numbers)
+        arrays[f"{prefix}/{i}"] = np.asarray(numbers).copy()
     return arrays
 
 

@@ -109,7 +109,7 @@ class DynamicNets(BaseNets):
         inputs = np.asarray(x, dtype=np.float64)
         nets, batch = inputs.shape[:2]
         before = self.check_memory(mem, batch)
-        after = NodeState(*(np.array(part).reshape(nets * batch, -1) for part in before))
+        after = NodeState(*(np.asarray(part).copy().reshape(nets * batch, -1) for part in before))
         rows = np.arange(nets * batch, dtype=np.int64)
         out = self.run_rows(rows // batch, rows, inputs.reshape(nets * batch, -1), after, True)
         shaped = NodeState(*(part.reshape(nets, batch, -1) for part in after))
