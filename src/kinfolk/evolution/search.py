@@ -83,8 +83,8 @@ class GeneticOptions:
         tournament_size: Contestants of a tournament.
         elites: Best members that survive unchanged; they take the places of the first children.
         crossover: Probability that a child has two parents, from 0 to 1.
-        species_distance: Share of edges in which dynamic nets of one species differ at most, above 0
-            and up to 1; None: no species. Each species selects its better half.
+        species_distance: Dynamic nets that differ from the first of a species in less than this share
+            of edges, up to 1, belong to it, and each species selects its better half; None: no species.
         keep_running_stats: Whether children inherit running statistics of their inputs or nodes.
 
     Raises:

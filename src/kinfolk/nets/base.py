@@ -208,7 +208,7 @@ class BaseNets(ABC):
         return list(memories)
 
     def get_params(self) -> Any:
-        """Return a copy of all parameters, `[nets, parameters]`: by default all numbers with a fraction.
+        """Return a copy of all parameters, `[nets, parameters]`: by default all floats, flattened.
 
         Returns:
             A tensor if members carry tensors, else an array.
@@ -241,7 +241,7 @@ class BaseNets(ABC):
         self.load_arrays(arrays)
 
     def _parameters(self) -> dict[str, AnyArray]:
-        """Return the arrays that members carry whose numbers have a fraction."""
+        """Return the arrays of floats that members carry."""
         found = {name: array for name, array in self.to_arrays().items() if array.dtype.kind == "f"}
         require(bool(found), f"{type(self).__name__} have no parameters: none is a float.")
         return found

@@ -151,7 +151,7 @@ class EvolveNets(Settings):
         None, "Policy URI to be mistaken for by discriminators that evolve too."
     )
     adversarial_fitness: Literal["sum", "mean"] = setting(
-        "sum", "Fitness of adversarial imitation: the sum of 2 x matches scores, or over matches."
+        "sum", "Sum of the 2 x matches scores of adversarial imitation, or mean over matches."
     )
     target_episodes: int = setting(8, "Episodes recorded of the imitated policy.", ge=1)
     archive: Annotated[tuple[ArchiveAxis, ...], Flag(metavar=AXES_SYNTAX)] = setting(
