@@ -177,3 +177,18 @@ def test_pops_show_what_they_are_made_of():
         "GeneratorDiscriminatorPop(FeedforwardStaticNets(num_nets=4, inputs=5, outputs=3, "
         "hidden=(6,), sigma=0.01, normalize=True), n_gen=2, n_disc=1, inherit_mem)"
     )
+
+
+class Jumping(FeedforwardStaticNets):
+    """Nets that mutate in place, by a `mutate` of their own without arguments."""
+
+    def mutate(self):
+        self.flat += 1.0
+
+
+def test_a_mutation_without_arguments_leaves_elites_alone():
+    pop = GeneratorPop(Jumping(4, 5, 3, key=1))
+    before = pop.get_params()
+    pop.mutate(n_elites=2)
+    assert np.array_equal(pop.get_params()[:2], before[:2])
+    assert np.array_equal(pop.get_params()[2:], before[2:] + 1.0)

@@ -86,8 +86,8 @@ class EmitterSearch(Searcher):
             f"members each.",
         )
         require(
-            not EMITTERS[kind].anneals or min_fitness is not None,
-            "Annealing emitters need a minimal fitness, at which the thresholds of cells start.",
+            EMITTERS[kind].anneals == (min_fitness is not None),
+            "Annealing emitters need a min_fitness, and the others have none.",
         )
         with optional_import("CMA-ME"):
             from ribs.archives import GridArchive

@@ -146,12 +146,12 @@ class BaseNets(ABC):
         if len(inspect.signature(type(self).mutate).parameters) > 1:
             self.mutate(key, n_elites)
             return
-        elites = self.to_arrays()
+        elites = {name: array[:n_elites].copy() for name, array in self.to_arrays().items()}
         self.mutate()
         if n_elites:
             arrays = self.to_arrays()
             for name, array in arrays.items():
-                array[:n_elites] = elites[name][:n_elites]
+                array[:n_elites] = elites[name]
             self.load_arrays(arrays)
 
     def _next_key(self) -> int:
