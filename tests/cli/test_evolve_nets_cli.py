@@ -6,6 +6,7 @@ from typing import NamedTuple
 import pytest
 
 from kinfolk.cli.app import main
+from kinfolk.nets import load_nets
 
 QUICK = ["--population", "6", "--generations", "2", "--hidden", "4", "--held-out-episodes", "2"]
 
@@ -55,6 +56,25 @@ def test_a_finished_run_is_shown_again_and_its_family_exported(done):
     tree = kinfolk(folder, "export", "phylogeny", "run")
     assert tree.stdout.splitlines()[0].startswith("id,ancestor_list,origin_time,destruction_time")
     assert len(tree.stdout.splitlines()) == 1 + 12
+
+
+def test_what_evolved_nets_cannot_do_is_said(done):
+    folder, _ = done
+    exported = kinfolk(folder, "export", "policy", "run", "--out", "net.pt")
+    assert (exported.returncode, exported.stderr) == (
+        2,
+        "run was made by evolve_nets. Only nets of kinfolk train are exported as torchscript; export it "
+        "as safetensors, which kinfolk.nets.load_nets reads if it is an evolved net.\n",
+    )
+    kinfolk(
+        folder, "export", "policy", "run", "--format", "safetensors", "--out", "net.safetensors"
+    )
+    assert load_nets(folder / "net.safetensors").num_nets == 1
+    words = ["--world", "gym:CartPole-v1", "--slot", "all=run:run@archive/5", "--episodes", "1"]
+    played = kinfolk(folder, "eval", *words)
+    assert (played.returncode, played.stderr) == (
+        2, "The run run stores no elite of its archive as a policy. It plays as run:run.\n"
+    )  # fmt: skip
 
 
 def test_the_report_of_a_hall_of_fame_says_how_its_last_champions_play(tmp_path):

@@ -101,8 +101,9 @@ def test_numbers_that_do_not_fit_are_refused():
     assert str(uneven.value) == (
         "16 members cannot be divided among 3 emitters with at least 2 members each."
     )
-    with pytest.raises(SettingsError) as lacking:
-        make_search("annealing", pop, min_fitness=None)
-    assert str(lacking.value) == (
-        "Annealing emitters need a minimal fitness, at which the thresholds of cells start."
-    )
+    for kind, min_fitness in (("annealing", None), ("improvement", 1.0)):
+        with pytest.raises(SettingsError) as wrong:
+            make_search(kind, pop, min_fitness=min_fitness)
+        assert str(wrong.value) == (
+            "Annealing emitters need a min_fitness, and the others have none."
+        )

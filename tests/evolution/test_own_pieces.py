@@ -7,9 +7,16 @@ import numpy as np
 import pytest
 
 from kinfolk.core.errors import ContractError, SettingsError, UnknownNameError
+from kinfolk.engines.base import LocalEngine
 from kinfolk.engines.processes import ProcessEngine
-from kinfolk.evolution import GeneratorPop, GeneticOptions, evaluate_members, evolve
-from kinfolk.nets import FeedforwardStaticNets, FunctionNets, ModuleNets, RecurrentStaticNets
+from kinfolk.evolution import GAConfig, GeneratorPop, GeneticOptions, evaluate_members, evolve
+from kinfolk.nets import (
+    FeedforwardStaticNets,
+    FunctionNets,
+    ModuleNets,
+    RecurrentStaticNets,
+    make_nets,
+)
 
 X = np.linspace(-1, 1, 12, dtype=np.float32)[:, None]
 
@@ -82,6 +89,94 @@ def test_it_stops_at_a_goal_and_names_an_unknown_algorithm():
         UnknownNameError, match=r"No algorithm is named 'sness'\. Did you mean 'snes'"
     ):
         next(evolve(small_pop(), error_of_all, algorithm="sness"))
+
+
+def worst_first(fitness, key):
+    return np.argsort(fitness)[[0] * len(fitness)]
+
+
+def test_a_function_selects_parents():
+    pop = small_pop(6)
+    options = GeneticOptions(selection=worst_first, elites=1)
+    first = next(evolve(pop, error_of_all, options=options))
+    worst, best = int(np.argmin(first.fitness)), int(np.argmax(first.fitness))
+    assert pop.parents.tolist() == [-1, *[worst] * 5]
+    assert pop.uid[0] == best, "the elite survives"
+    with pytest.raises(ContractError, match=r"^A selection of 6 members needs as many indices"):
+        next(evolve(small_pop(6), error_of_all, options=GeneticOptions(selection=lambda f, k: [0])))
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "sentence"),
+    [
+        ({"selection": "roulette"}, UnknownNameError,
+         "No selection is named 'roulette'. Known: truncation, tournament. "
+         "Or give a function of fitness and key that returns the indices of parents."),
+        ({"crossover": 3.0}, SettingsError, "crossover must be from 0 to 1, not 3.0."),
+        ({"crossover": -0.1}, SettingsError, "crossover must be from 0 to 1, not -0.1."),
+        ({"elites": -1}, SettingsError, "elites must be at least 0, not -1."),
+        ({"tournament_size": 5}, SettingsError,
+         "tournament_size has an effect with selection='tournament' only: leave it out."),
+        ({"selection": "tournament", "tournament_size": 0}, SettingsError,
+         "A tournament needs at least 1 contestant, not 0."),
+        ({"species_distance": 2.0}, SettingsError, "species_distance must be in (0, 1], not 2.0."),
+        ({"species_distance": 0.5, "selection": "tournament"}, SettingsError,
+         "Species select their better half each: leave out selection or species_distance."),
+    ],
+)  # fmt: skip
+def test_options_without_effect_or_out_of_range_are_refused(options, error, sentence):
+    with pytest.raises(error) as caught:
+        GeneticOptions(**options)
+    assert str(caught.value) == sentence
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        ({"algorithm": "snes", "options": GeneticOptions()},
+         "Options are for the algorithm ga; snes has none."),
+        ({"algorithm": "snes", "learning_rate": 0.3},
+         "Only openai-es has a learning_rate, snes has none: leave it out."),
+        ({"learning_rate": 0.3},
+         "ga has no learning_rate: leave it out. Nets have their own mutation."),
+        ({"sigma": 0.3}, "ga has no sigma: leave it out. Nets have their own mutation."),
+        ({"engine": LocalEngine()},
+         "An engine scores members one by one: set per_member=True, or leave out engine."),
+        ({"options": GeneticOptions(keep_running_stats=False)},
+         "These nets have no running statistics to drop: leave out keep_running_stats."),
+        ({"options": GeneticOptions(species_distance=0.5)},
+         "FeedforwardStaticNets have no distance, which species need: leave out species_distance, "
+         "or use dynamic nets."),
+    ],
+)  # fmt: skip
+def test_arguments_without_effect_are_refused(arguments, sentence):
+    with pytest.raises(SettingsError) as caught:
+        next(evolve(small_pop(), error_of_all, **arguments))
+    assert str(caught.value) == sentence
+
+
+def test_strategies_refuse_what_only_parents_have():
+    nets = FeedforwardStaticNets(4, 1, 1, (8,), key=2)
+    inheriting = GeneratorPop(nets, GAConfig(inherit_mem=True, inherit_fit=True))
+    with pytest.raises(SettingsError) as caught:
+        next(evolve(inheriting, error_of_all, algorithm="snes"))
+    assert str(caught.value) == (
+        "Members drawn by snes have no parents: leave out inherit_mem, inherit_fit, or use ga."
+    )
+    with pytest.raises(SettingsError) as caught:
+        next(evolve(small_pop(self_adaptive=True), error_of_all, algorithm="snes"))
+    assert str(caught.value) == (
+        "snes does not mutate: leave out self_adaptive of the nets, or use ga."
+    )
+
+
+def test_dynamic_nets_refuse_options_of_static_ones():
+    for options in ({"hidden": (4,)}, {"sigma": 0.1}, {"zero": True}, {"normalize": True}):
+        with pytest.raises(SettingsError) as caught:
+            make_nets("dynamic", 4, 2, 1, **options)
+        assert str(caught.value) == (
+            "Dynamic nets have no hidden, sigma, self_adaptive, zero or normalize: leave them out."
+        )
 
 
 def test_a_failing_fitness_names_the_member_and_the_line():
@@ -192,6 +287,66 @@ def test_recurrent_torch_modules_have_memory():
     assert np.allclose(pop.generate(x), first, atol=1e-6)
     pop.apply_selection([1, 1, 3, 3])
     assert pop.generate(x).shape == (4, 2, 3)
+
+
+@pytest.mark.train
+@pytest.mark.parametrize(
+    ("layer", "sentence"),
+    [
+        ("BatchNorm1d", "BatchNorm1d (1): its statistics are of the batch, not of a member: "
+                        "use LayerNorm."),
+        ("Dropout", "Dropout (1): it drops at random in every call: leave it out, or set p to 0."),
+        ("LSTMCell", "LSTMCell (1): torch.func.vmap cannot run it: use RNNCell or GRUCell, with "
+                     "memory."),
+        ("GRU", "GRU (1): torch.func.vmap cannot run it: use RNNCell or GRUCell, with memory."),
+    ],
+)  # fmt: skip
+def test_layers_that_members_cannot_have_are_refused_by_name(layer, sentence):
+    torch = pytest.importorskip("torch")
+    arguments = {"BatchNorm1d": (5,), "Dropout": (0.5,)}.get(layer, (5, 5))
+
+    def make():
+        return torch.nn.Sequential(torch.nn.Linear(2, 5), getattr(torch.nn, layer)(*arguments))
+
+    with pytest.raises(SettingsError) as caught:
+        ModuleNets(make, 4, 2, 5, key=1)
+    assert str(caught.value) == f"ModuleNets cannot have the layer {sentence}"
+
+
+@pytest.mark.train
+def test_a_module_that_draws_at_random_is_refused_and_a_given_module_left_alone():
+    torch = pytest.importorskip("torch")
+
+    class Noisy(torch.nn.Linear):
+        def forward(self, x):
+            return super().forward(x) + torch.randn(3)
+
+    with pytest.raises(ContractError, match=r"^Noisy failed: .*random operation"):
+        ModuleNets(Noisy(2, 3), 4, 2, 3, key=1)(np.zeros((4, 1, 2)))
+    given = torch.nn.Linear(2, 3)
+    ModuleNets(given, 4, 2, 3, key=1)
+    assert given.weight.requires_grad
+
+
+def test_a_memory_that_a_file_cannot_hold_is_refused(tmp_path):
+    pop = GeneratorPop(FunctionNets(counting, 1, 3, 1, 1, key=1))
+    pop.generate(np.zeros((3, 2, 1)))
+    pop.save(tmp_path / "pop.safetensors")
+    with pytest.raises(SettingsError, match=r"^The structure of a memory of FunctionNets is not"):
+        GeneratorPop.load(tmp_path / "pop.safetensors", nets=pop.nets)
+
+
+def test_nets_as_a_slot_say_that_they_are_no_policy():
+    import kinfolk as kf
+
+    nets = FeedforwardStaticNets(1, 4, 2, key=1)
+    for given, name in ((nets, "FeedforwardStaticNets"), (GeneratorPop(nets), "GeneratorPop")):
+        with pytest.raises(SettingsError) as caught:
+            kf.evaluate("gym:CartPole-v1", slots={"all": given}, episodes=1)
+        assert str(caught.value) == (
+            f"{name} is a population of nets, not a policy. Nets of `kinfolk evolve nets` play as "
+            "run:RUN; call others in a policy class of your own."
+        )
 
 
 def test_a_population_of_own_nets_is_saved_and_loaded_into_such_nets(tmp_path):

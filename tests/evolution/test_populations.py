@@ -13,9 +13,8 @@ ALL = GAConfig(inherit_env=True, inherit_mem=True, inherit_fit=True)
 
 
 def nets_of(kind, members=4, outputs=3):
-    nets = make_nets(
-        kind, members, 4, outputs, (6,), key=seed_key(1), self_adaptive=kind != "dynamic"
-    )
+    options = {} if kind == "dynamic" else {"hidden": (6,), "self_adaptive": True}
+    nets = make_nets(kind, members, 4, outputs, key=seed_key(1), **options)
     for step in range(8 if kind == "dynamic" else 1):
         nets.mutate(seed_key(2 + step))
     return nets
@@ -254,8 +253,9 @@ def test_roles_that_would_share_an_output_are_refused():
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_populations_differ_unless_they_have_the_same_seed(kind):
-    one, two = (GeneratorPop(make_nets(kind, 8, 4, 2, (6,))) for _ in range(2))
-    again = GeneratorPop(make_nets(kind, 8, 4, 2, (6,), key=one.seed))
+    hidden = () if kind == "dynamic" else (6,)
+    one, two = (GeneratorPop(make_nets(kind, 8, 4, 2, hidden)) for _ in range(2))
+    again = GeneratorPop(make_nets(kind, 8, 4, 2, hidden, key=one.seed))
     first = {name: array.tobytes() for name, array in one.nets.to_arrays().items()}
     assert one.seed != two.seed
     assert first != {name: array.tobytes() for name, array in two.nets.to_arrays().items()}

@@ -84,12 +84,37 @@ def test_relatives_are_nearer_than_strangers():
     distance = nets.distances()
     assert np.array_equal(distance, distance.T)
     assert not np.diag(distance).any()
-    assert distance[np.triu_indices(4, 1)].min() > 0.9, "strangers share at most first edges"
+    assert (distance[np.triu_indices(4, 1)] == 1.0).all(), "strangers share no edge"
     nets.apply_selection(np.array([0, 0, 1, 1]))
     nets.mutate(99)
     family = nets.distances()
     assert max(family[0, 1], family[2, 3]) < min(family[0, 2], family[1, 3])
     assert assign_species(family, 0.8).tolist() == [0, 0, 1, 1]
+
+
+def test_a_distance_is_the_share_of_edges_that_differ():
+    """A parent of 3 edges and a child that grew 3 more: 3 of 6 edges are of one only."""
+    nets = DynamicNets(3, 4, 3, key=1)
+    assert (nets.distances() == 1.0 - np.eye(3)).all(), "new nets have nothing in common"
+    nets.apply_selection(np.array([0, 0, 1]))
+    nets.graph.growths[:], nets.graph.prunings[:] = 1.0, 0.0
+    nets.mutate(5, n_elites=1)
+    edges = [edges_of(nets, net) for net in range(3)]
+    differing = len(edges[0] ^ edges[1]) / len(edges[0] | edges[1])
+    assert 0.0 < differing < 1.0, "the case shows something"
+    assert nets.distances()[0, 1] == differing
+    assert nets.distances().max() == 1.0
+
+
+def edges_of(nets, net):
+    """The edges of a net, by the innovations of their nodes."""
+    g = nets.graph
+    return {
+        (int(g.innovation[net, node]), int(g.innovation[net, source]))
+        for node in range(nets.capacity)
+        for source in g.source[net, node].tolist()
+        if source >= 0
+    }
 
 
 def test_a_small_species_keeps_its_share():

@@ -100,7 +100,7 @@ def test_the_state_of_an_earlier_version_is_refused():
 
 @pytest.mark.parametrize("name", STRATEGIES)
 def test_the_centre_gets_better(name):
-    strategy = make_strategy(name, START, 20, 0.5, 1, learning_rate=0.1)
+    strategy = make_strategy(name, START, 20, 0.5, 1)
     assert np.array_equal(strategy.center, START)
     before = START.copy()
     for _ in range(60):

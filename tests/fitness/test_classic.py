@@ -11,15 +11,15 @@ from kinfolk.jobs.evolve_nets.settings import EvolveNets
 from kinfolk.jobs.evolve_nets.state import initial_state
 
 NETS = {
-    "feedforward": {},
-    "feedforward with normalised inputs": {"normalize": True},
+    "feedforward": {"hidden": (5,)},
+    "feedforward with normalised inputs": {"hidden": (5,), "normalize": True},
     "recurrent": {"net": "recurrent", "hidden": (4, 3), "normalize": True},
     "dynamic": {"net": "dynamic"},
 }
 
 
 def state_of(task, **settings):
-    given = {"task": f"gym:{task}", "population": 6, "matches": 2, "hidden": (5,), **settings}
+    given = {"task": f"gym:{task}", "population": 6, "matches": 2, **settings}
     state = initial_state(validate_settings(EvolveNets, given))
     for key in range(6):
         state.populations["agent"].mutate(key)
@@ -58,7 +58,7 @@ def test_held_out_episodes_equal_those_of_the_episode_loop(monkeypatch):
     state = state_of("CartPole-v1", normalize=True)
     state.fitness(state.populations, 0, 5, LocalEngine())
     nets = state.populations["agent"].nets.select([2])
-    arguments = (state.setup, "agent", nets, {}, 60, LocalEngine())
+    arguments = (state.setup, "agent", nets, {}, range(60), LocalEngine())
     ours = evaluate_held_out(*arguments)
     monkeypatch.setattr("kinfolk.fitness.world.find_classic", lambda setup: None)
     assert np.array_equal(ours, evaluate_held_out(*arguments))

@@ -49,7 +49,7 @@ def test_lives_of_many_agents_are_separate_trajectories():
 @pytest.mark.parametrize("kind", ["feedforward", "recurrent", "dynamic"])
 def test_imitation_score_is_the_mean_probability_of_the_targets_action(kind):
     target = lives()
-    nets = make_nets(kind, 3, 4, 2, (5,), key=seed_key(1))
+    nets = make_nets(kind, 3, 4, 2, () if kind == "dynamic" else (5,), key=seed_key(1))
     task = ImitationTask(nets.config(), nets.to_arrays(), target, "argmax", [2])
     found = score_imitation(task).scores
     pop = GeneratorPop(nets)

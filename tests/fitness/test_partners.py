@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from kinfolk.core.random import seed_key
-from kinfolk.fitness.imitation import adversarial_fitness, draw_derangement, draw_partners
+from kinfolk.fitness.imitation import adversarial_scores, draw_derangement, draw_partners
 from kinfolk.fitness.world import pairings
 
 
@@ -23,26 +23,15 @@ def test_derangements_are_random_and_all_of_them_come_up():
     assert len(found) == 9  # all there are of four
 
 
-def test_fitness_is_the_sum_of_generator_and_discriminator():
+def test_a_member_has_two_scores_per_match():
     of_fakes = np.array([[0.2, 0.4], [0.6, 0.8], [1.0, 0.0]])  # by discriminator
     of_real = np.array([[0.9, 0.7], [0.5, 0.5], [0.1, 0.3]])
     partner = np.array([[1, 2], [2, 0], [0, 1]])
     # Member 0 was judged by member 2 in match 0 (1.0) and by member 1 in match 1 (0.8).
-    acting = [(1.0 + 0.8) / 2, (0.2 + 0.0) / 2, (0.6 + 0.4) / 2]
-    judging = [0.8 - 0.3, 0.5 - 0.7, 0.2 - 0.5]
-    expected = np.array(acting) + np.array(judging)
-    assert np.allclose(adversarial_fitness(of_fakes, of_real, partner), expected)
-
-
-def test_fitness_does_not_scale_with_the_number_of_matches():
-    once = adversarial_fitness(
-        np.full((4, 1), 0.3), np.full((4, 1), 0.8), draw_partners(4, 1, seed_key(1))
-    )
-    often = adversarial_fitness(
-        np.full((4, 9), 0.3), np.full((4, 9), 0.8), draw_partners(4, 9, seed_key(1))
-    )
-    assert np.allclose(once, 0.8)
-    assert np.allclose(often, 0.8)
+    acting = [[1.0, 0.8], [0.2, 0.0], [0.6, 0.4]]
+    judging = [[0.7, 0.3], [-0.1, -0.3], [-0.9, 0.3]]
+    scores = adversarial_scores(of_fakes, of_real, partner)
+    assert np.allclose(scores, np.hstack([acting, judging]))
 
 
 def test_populations_meet_equally_often():

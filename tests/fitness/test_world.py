@@ -9,7 +9,7 @@ from kinfolk.evolution.selection import truncation
 from kinfolk.jobs.evolve_nets.settings import EvolveNets
 from kinfolk.jobs.evolve_nets.setup import build_fitness, build_populations, build_setup
 
-PROBE = {"task": "probe", "population": 5, "matches": 2, "hidden": (6,), "steps": 15}
+PROBE = {"task": "probe", "population": 5, "matches": 2, "steps": 15}
 
 
 def start(**values):
@@ -40,8 +40,13 @@ def same(a, b):
     return a.keys() == b.keys() and all(np.array_equal(a[name], b[name]) for name in a)
 
 
-@pytest.mark.parametrize("net", ["feedforward", "recurrent", "dynamic"])
-@pytest.mark.parametrize("inherit", [(), ("mem",)])
+@pytest.mark.parametrize(
+    ("net", "inherit"),
+    [
+        ("feedforward", ()),
+        *((net, inherit) for net in ("recurrent", "dynamic") for inherit in ((), ("mem",))),
+    ],
+)
 def test_chunks_have_no_effect_on_two_populations(net, inherit):
     one = generations(3, **PROBE, net=net, inherit=inherit, chunk_size=100)
     two = generations(3, **PROBE, net=net, inherit=inherit, chunk_size=2)
@@ -54,7 +59,7 @@ def test_chunks_have_no_effect_on_two_populations(net, inherit):
 @pytest.mark.parametrize("task", ["gym:CartPole-v1", "gym:Acrobot-v1"])
 @pytest.mark.parametrize("net", ["recurrent", "dynamic"])
 def test_chunks_have_no_effect_on_inherited_worlds(task, net):
-    given = {"task": task, "population": 5, "matches": 2, "hidden": (4,), "steps": 7, "net": net}
+    given = {"task": task, "population": 5, "matches": 2, "steps": 7, "net": net}
     one = generations(4, **given, inherit=("env", "mem", "fit"), chunk_size=100)
     two = generations(4, **given, inherit=("env", "mem", "fit"), chunk_size=2)
     assert one[0] == two[0]

@@ -41,7 +41,7 @@ def small_net(shape):
 
 @pytest.mark.parametrize("kind", ["class", "function", "lambda", "instance"])
 def test_a_class_a_function_and_an_instance_are_trained(kind, tmp_path):
-    shape_of = {"inputs": 8, "outputs": 2, "planes": None}
+    shape_of = {"inputs": 4, "outputs": 2, "planes": None}
     instance = own_nets.Odd(type("Shape", (), shape_of))
     nets = {"class": own_nets.Odd, "function": small_net, "instance": instance,
             "lambda": lambda shape: own_nets.Odd(shape)}  # fmt: skip

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 
 from kinfolk.cli.app import main
 from kinfolk.core.errors import ContractError, SettingsError
@@ -140,6 +141,22 @@ def test_what_a_net_must_return_is_said_before_it_plays(name):
     with pytest.raises(ContractError) as caught:
         trained(f"kin://net?module=own_nets.{name}")
     assert str(caught.value) == f"For two rows own_nets.{name} must return {WRONG_NETS[name]}"
+
+
+def test_a_net_has_as_many_inputs_as_the_observation_has_numbers(kinfolk):
+    """CartPole shows 4 numbers: nothing is padded for a module that counts on it."""
+    uri = "kin://net?module=own_nets.FourInputs"
+    task = ["--world", "gym:CartPole-v1"]
+    tiny = ["--worlds", "2", "--rollout-length", "8", "--steps", "100"]
+    kinfolk("train", *task, *tiny, "--slot", f"main={uri}", "--out", "four", "--json")
+    played = kinfolk("eval", *task, "--slot", "all=run:four", "--episodes", "2", "--json")
+    assert played["settings"]["slots"] == {"all": "run:four"}
+    main_words = ["export", "policy", "four", "--out", "four.pt"]
+    with pytest.raises(SystemExit) as left:
+        main(main_words)
+    assert left.value.code == 0
+    action, logits, value = torch.jit.load("four.pt")(torch.zeros(3, 4))
+    assert [tuple(part.shape) for part in (action, logits, value)] == [(3, 1), (3, 2), (3,)]
 
 
 def test_settings_of_a_net_are_given_as_one():

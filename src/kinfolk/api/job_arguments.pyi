@@ -277,6 +277,7 @@ class EvolveNetsArguments(TypedDict, total=False):
     hall_every: int | None
     imitate: str | None
     adversarial: str | None
+    adversarial_fitness: Literal["sum", "mean"]
     target_episodes: int
     archive: str | Sequence[ArchiveAxis | Mapping[str, Any]]
     emitter: Literal["improvement", "random-direction", "optimizing", "annealing"] | None

@@ -138,8 +138,8 @@ def _describe_champion(last: Mapping[str, Any]) -> str:
 
 
 def _describe_nets(last: Mapping[str, Any]) -> str:
-    scores = [f"{n} {format_estimate(value)}" for n, value in last["held_out"].items()]
-    return f"held-out score {', '.join(scores)}" if scores else ""
+    scores = [f"{n} {format_estimate(value)}" for n, value in last.get("best", {}).items()]
+    return f"held-out score of @best {', '.join(scores)}" if scores else ""
 
 
 def _describe_sweep(last: Mapping[str, Any]) -> str:

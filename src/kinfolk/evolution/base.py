@@ -88,7 +88,7 @@ class BasePop(ABC):
                 nets' own counter.
             n_elites: How many of the first members stay as they are.
         """
-        self.nets.mutate(key, n_elites)
+        self.nets.mutate_members(key, n_elites)
         for role, memory in self._memory.items():
             self._memory[role] = None if memory is None else self.nets.adapt_memory(memory)
 
@@ -189,8 +189,11 @@ class BasePop(ABC):
         """Return the fitness that each member inherited from its ancestors."""
         return self._inherited.copy()
 
-    def get_params(self) -> AnyArray:
-        """Return all parameters, `[nets, parameters]`, for evolution strategies."""
+    def get_params(self) -> Any:
+        """Return all parameters, `[nets, parameters]`, for evolution strategies.
+
+        They are a tensor if the nets were last given tensors, or are torch modules; else an array.
+        """
         return self.nets.get_params()
 
     def set_params(self, params: Any, parent: int = -1) -> None:
@@ -300,7 +303,8 @@ class BasePop(ABC):
                 saved_nets = {n[5:]: array for n, array in arrays.items() if n.startswith("nets/")}
                 nets = nets_from_config(entry["nets"], saved_nets)
             kind, config = nets.kind, entry["nets"]
-            sizes = [nets.inputs, nets.outputs] == [config["inputs"], config["outputs"]]
+            given = nets.config()
+            sizes = all(given[name] == config[name] for name in ("inputs", "outputs"))
             require(
                 kind == config["kind"] and sizes, f"{path} holds {config['kind']} nets, not {nets}."
             )
@@ -336,4 +340,9 @@ class BasePop(ABC):
         self.next_uid = next_uid
         template = self.nets.initial_memory(1)
         for role in self.roles:
+            require(
+                template is not None or f"memory/{role}/0" not in arrays,
+                f"The structure of a memory of {type(self.nets).__name__} is not in a file: call "
+                f"reset_memory before save, or define initial_memory.",
+            )
             self._memory[role] = unflatten_memory(template, arrays, f"memory/{role}")

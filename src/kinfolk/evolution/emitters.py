@@ -86,8 +86,8 @@ class EmitterSearch(Searcher):
             f"members each.",
         )
         require(
-            not EMITTERS[kind].anneals or min_fitness is not None,
-            "Annealing emitters need a minimal fitness, at which the thresholds of cells start.",
+            EMITTERS[kind].anneals == (min_fitness is not None),
+            "Annealing emitters need a min_fitness, and the others have none.",
         )
         with optional_import("CMA-ME"):
             from ribs.archives import GridArchive
@@ -95,7 +95,7 @@ class EmitterSearch(Searcher):
 
         self.archive: MapElitesArchive = MapElitesArchive(dims, ranges)
         self._nets, self._members = pop.nets, members
-        rule, start = EMITTERS[kind], pop.get_params()
+        rule, start = EMITTERS[kind], np.asarray(pop.get_params())
         seeds = [int(fold_in(fold_in(key, _SEED), i)) & _UINT32_MASK for i in range(n_emitters + 1)]
         annealing = {"learning_rate": _MAE_RATE, "threshold_min": min_fitness}
         grid = {"solution_dim": start.shape[1], "dims": list(dims), "ranges": list(ranges)}

@@ -9,7 +9,13 @@ from typing import Any
 import numpy as np
 
 from kinfolk.core.arrays import Floats
-from kinfolk.core.errors import ContractError, KinfolkError, UnknownNameError, summarize_error
+from kinfolk.core.errors import (
+    ContractError,
+    KinfolkError,
+    UnknownNameError,
+    require,
+    summarize_error,
+)
 from kinfolk.core.errors import format_suggestion as suggest
 from kinfolk.core.random import fold_in, seed_key
 from kinfolk.engines.base import Engine, LocalEngine
@@ -19,7 +25,7 @@ from kinfolk.evolution.selection import check_fitness
 from kinfolk.evolution.strategies import STRATEGIES, make_strategy
 from kinfolk.nets.base import BaseNets
 
-_STRATEGY_SIGMA = 0.5  # step size of a strategy that was given none
+_STRATEGY_SIGMA = 0.5  # initial step size of a strategy that is given none
 _UINT32_MASK = 0xFFFFFFFF
 
 
@@ -104,8 +110,8 @@ def evolve(
     algorithm: str = "ga",
     per_member: bool = False,
     options: GeneticOptions | None = None,
-    sigma: float = _STRATEGY_SIGMA,
-    learning_rate: float = 0.1,
+    sigma: float | None = None,
+    learning_rate: float | None = None,
     goal: float | None = None,
     seed: int = 0,
     engine: Engine | None = None,
@@ -120,8 +126,8 @@ def evolve(
         algorithm: `ga`, or one of `STRATEGIES`.
         per_member: Whether `fitness` scores one member at a time, through the engine.
         options: How `ga` selects and crosses; nets have their own mutation.
-        sigma: Initial step size of a strategy.
-        learning_rate: Of `openai-es`.
+        sigma: Initial step size of a strategy, by default 0.5.
+        learning_rate: Of `openai-es`, by default 0.1.
         goal: Mean fitness at which to stop.
         seed: Seed of selection and strategies.
         engine: Engine that scores members with `per_member`; None: this process.
@@ -131,8 +137,13 @@ def evolve(
 
     Raises:
         UnknownNameError: There is no such algorithm.
+        SettingsError: An argument, or an option of the population, has no effect with the others.
         ContractError: A fitness is not finite, or the fitness function failed.
     """
+    require(
+        per_member or engine is None,
+        "An engine scores members one by one: set per_member=True, or leave out engine.",
+    )
     search = _make_search(pop, algorithm, options, sigma, learning_rate, seed)
     for number in range(generations):
         search.prepare(pop)
@@ -150,19 +161,37 @@ def _make_search(
     pop: BasePop,
     algorithm: str,
     options: GeneticOptions | None,
-    sigma: float,
-    learning_rate: float,
+    sigma: float | None,
+    learning_rate: float | None,
     seed: int,
 ) -> Searcher:
     """Return the search of an algorithm; see `evolve` for its arguments."""
     if algorithm == "ga":
+        for name, value in (("sigma", sigma), ("learning_rate", learning_rate)):
+            message = f"ga has no {name}: leave it out. Nets have their own mutation."
+            require(value is None, message)
+        require(
+            options is None or options.keep_running_stats or pop.nets.running_stats is not None,
+            "These nets have no running statistics to drop: leave out keep_running_stats.",
+        )
         return GeneticSearch(options)
     if algorithm not in STRATEGIES:
         hint = suggest(algorithm, ["ga", *STRATEGIES])
         raise UnknownNameError(f"No algorithm is named '{algorithm}'.{hint}")
-    start, members = pop.get_params()[0], pop.num_nets
-    numbers = (start, members, sigma, seed_key(seed) & _UINT32_MASK, learning_rate)
-    return StrategySearch(make_strategy(algorithm, *numbers))
+    require(options is None, f"Options are for the algorithm ga; {algorithm} has none.")
+    inherits = [name for name, is_on in vars(pop.ga_config).items() if is_on]
+    require(
+        not inherits,
+        f"Members drawn by {algorithm} have no parents: leave out {', '.join(inherits)}, or use ga.",
+    )
+    require(
+        getattr(pop.nets, "sigmas", None) is None,
+        f"{algorithm} does not mutate: leave out self_adaptive of the nets, or use ga.",
+    )
+    start = np.asarray(pop.get_params())[0]
+    size = _STRATEGY_SIGMA if sigma is None else sigma
+    drawn = seed_key(seed) & _UINT32_MASK
+    return StrategySearch(make_strategy(algorithm, start, pop.num_nets, size, drawn, learning_rate))
 
 
 def _center_nets(search: Searcher, pop: BasePop) -> BaseNets | None:

@@ -61,12 +61,23 @@ class GeneratorDiscriminatorPop(BasePop):
         if n_gen < 1 or n_disc < 1:
             raise SettingsError(f"n_gen and n_disc must be at least 1, not {n_gen} and {n_disc}.")
         self.n_gen, self.n_disc = n_gen, n_disc
-        needed = n_gen + n_disc
-        if nets.outputs < needed:
+        if hasattr(nets, "outputs"):  # else the first outputs tell
+            self._check_outputs(nets.outputs)
+
+    def _check_outputs(self, outputs: int) -> None:
+        """Raise SettingsError if the nets have too few outputs for both roles."""
+        needed = self.n_gen + self.n_disc
+        if outputs < needed:
             raise SettingsError(
-                f"The generator has the first {n_gen} outputs and the discriminator the last "
-                f"{n_disc}, so nets need at least {needed}; with {nets.outputs} they would overlap."
+                f"The generator has the first {self.n_gen} outputs and the discriminator the last "
+                f"{self.n_disc}, so nets need at least {needed}; with {outputs} they would overlap."
             )
+
+    def _run(self, role: str, x: Any) -> Any:
+        """Run the nets with the memory of a role, and check that both roles have outputs."""
+        out = super()._run(role, x)
+        self._check_outputs(out.shape[-1])
+        return out
 
     def _arguments(self) -> dict[str, int]:
         """Return the numbers of outputs of both roles."""

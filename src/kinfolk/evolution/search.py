@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
 from kinfolk.core.arrays import Floats, Ints
+from kinfolk.core.errors import UnknownNameError, format_suggestion, require
 from kinfolk.core.random import fold_in
 from kinfolk.evolution.archive import MapElitesArchive
 from kinfolk.evolution.base import BasePop
 from kinfolk.evolution.novelty import NoveltyArchive
-from kinfolk.evolution.selection import tournament, truncation
+from kinfolk.evolution.selection import rank_descending, tournament, truncation
 from kinfolk.evolution.speciation import assign_species, draw_mates, select_in_species
 from kinfolk.evolution.states import OptimizerState
 from kinfolk.evolution.strategies import EvolutionStrategy
 from kinfolk.nets.running_stats import RunningStats
 
 _SELECT, _MUTATE, _MATES, _CROSS = 1, 2, 4, 5  # branches of keys
+SELECTIONS = ("truncation", "tournament")
+_DEFAULT_TOURNAMENT = 3  # contestants
 
 
 class Searcher:
@@ -74,20 +78,52 @@ class GeneticOptions:
     """How a genetic algorithm selects and crosses.
 
     Attributes:
-        selection: `truncation` (the better half, each twice) or `tournament`.
+        selection: `truncation` (the better half, each twice), `tournament`, or a function that maps
+            the fitness `[members]` and a random key to the parent of each new member, `[members]`.
         tournament_size: Contestants of a tournament.
-        elites: Best members that survive unchanged.
-        crossover: Probability that a child has two parents.
-        species_distance: Distance within which dynamic nets are of one species; None: no species.
-        keep_running_stats: Whether children inherit running statistics of dynamic nets.
+        elites: Best members that survive unchanged; they take the places of the first children.
+        crossover: Probability that a child has two parents, from 0 to 1.
+        species_distance: Dynamic nets that differ from the first of a species in less than this share
+            of edges, up to 1, belong to it, and each species selects its better half; None: no species.
+        keep_running_stats: Whether children inherit running statistics of their inputs or nodes.
+
+    Raises:
+        UnknownNameError: No selection has this name.
+        SettingsError: A number is out of range, or one setting leaves another without effect.
     """
 
-    selection: Literal["truncation", "tournament"] = "truncation"
-    tournament_size: int = 3
+    selection: str | Callable[[Floats, int], Any] = "truncation"
+    tournament_size: int = _DEFAULT_TOURNAMENT
     elites: int = 0
     crossover: float = 0.0
     species_distance: float | None = None
     keep_running_stats: bool = True
+
+    def __post_init__(self) -> None:
+        """Check the values, and that each of them has an effect."""
+        if not callable(self.selection) and self.selection not in SELECTIONS:
+            hint = format_suggestion(str(self.selection), SELECTIONS)
+            raise UnknownNameError(
+                f"No selection is named '{self.selection}'.{hint} "
+                f"Or give a function of fitness and key that returns the indices of parents."
+            )
+        require(self.elites >= 0, f"elites must be at least 0, not {self.elites}.")
+        is_probability = 0.0 <= self.crossover <= 1.0
+        require(is_probability, f"crossover must be from 0 to 1, not {self.crossover}.")
+        size = self.tournament_size
+        require(size >= 1, f"A tournament needs at least 1 contestant, not {size}.")
+        require(
+            self.selection == "tournament" or size == _DEFAULT_TOURNAMENT,
+            "tournament_size has an effect with selection='tournament' only: leave it out.",
+        )
+        distance = self.species_distance
+        if distance is None:
+            return
+        require(0.0 < distance <= 1.0, f"species_distance must be in (0, 1], not {distance}.")
+        require(
+            self.selection == "truncation",
+            "Species select their better half each: leave out selection or species_distance.",
+        )
 
 
 class GeneticSearch(Searcher):
@@ -106,7 +142,7 @@ class GeneticSearch(Searcher):
         options, elites, nets = self.options, self.options.elites, pop.nets
         species = None
         if options.species_distance is not None:
-            species = assign_species(nets.distances(), options.species_distance)  # type: ignore[attr-defined]
+            species = assign_species(nets.distances(), options.species_distance)
             self.n_species = int(species.max()) + 1
         indices = self._select(fitness, species, fold_in(key, _SELECT))
         mates = None
@@ -136,6 +172,10 @@ class GeneticSearch(Searcher):
         options = self.options
         if species is not None:
             return select_in_species(fitness, species, options.elites)
+        if callable(options.selection):
+            chosen = np.array(options.selection(fitness, int(key)), dtype=np.int64)
+            chosen[: options.elites] = rank_descending(fitness)[: options.elites]
+            return chosen
         if options.selection == "tournament":
             return tournament(fitness, options.tournament_size, key, options.elites)
         return truncation(fitness, options.elites)

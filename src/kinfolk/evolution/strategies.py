@@ -20,6 +20,7 @@ from kinfolk.evolution.selection import check_fitness, rank_descending
 from kinfolk.evolution.separable import OpenAIES, SepCMA
 from kinfolk.evolution.states import OptimizerState, extract_state, restore_state
 
+_LEARNING_RATE = 0.1  # of openai-es
 STRATEGIES = ("cma", "sep-cma", "openai-es", "lm-ma", "pgpe", "snes", "xnes")
 
 
@@ -120,7 +121,12 @@ class RibsStrategy(_AskTellAdapter):
 
 
 def make_strategy(
-    name: str, start: Floats, members: int, sigma: float, seed: int, learning_rate: float = 0.1
+    name: str,
+    start: Floats,
+    members: int,
+    sigma: float,
+    seed: int,
+    learning_rate: float | None = None,
 ) -> EvolutionStrategy:
     """Make an evolution strategy by name.
 
@@ -130,22 +136,29 @@ def make_strategy(
         members: Size of the population.
         sigma: Initial standard deviation.
         seed: Seed of the library's random generator.
-        learning_rate: Of Adam in `openai-es`; the others have none.
+        learning_rate: Of Adam in `openai-es`, by default 0.1; the others have none.
 
     Raises:
         UnknownNameError: There is no such strategy.
-        SettingsError: The strategy cannot work with these numbers.
+        SettingsError: The strategy cannot work with these numbers, or has no learning rate.
     """
-    if name not in _MAKERS:
+    if name not in STRATEGIES:
         hint = format_suggestion(name, STRATEGIES)
         raise UnknownNameError(f"No strategy is named '{name}'.{hint}")
     require(members >= 2, f"A strategy needs at least 2 members, not {members}.")
     require(sigma > 0, f"A strategy's sigma must be greater than 0, not {sigma}.")
-    # A copy, as cmaes changes the array it is given.
-    return _MAKERS[name](np.array(start, dtype=np.float64), members, sigma, seed, learning_rate)
+    begin = np.array(start, dtype=np.float64)  # a copy, as cmaes changes the array it is given
+    if name == "openai-es":
+        rate = _LEARNING_RATE if learning_rate is None else learning_rate
+        return OpenAIES(begin, members, sigma, seed, rate)
+    require(
+        learning_rate is None,
+        f"Only openai-es has a learning_rate, {name} has none: leave it out.",
+    )
+    return _MAKERS[name](begin, members, sigma, seed)
 
 
-def _make_cma(start: Floats, members: int, sigma: float, seed: int, _: float) -> CmaesStrategy:
+def _make_cma(start: Floats, members: int, sigma: float, seed: int) -> CmaesStrategy:
     """Make the `CMA` of cmaes."""
     import cmaes
 
@@ -154,7 +167,7 @@ def _make_cma(start: Floats, members: int, sigma: float, seed: int, _: float) ->
     return CmaesStrategy(optimizer, members)
 
 
-def _make_lm_ma(start: Floats, members: int, sigma: float, seed: int, _: float) -> RibsStrategy:
+def _make_lm_ma(start: Floats, members: int, sigma: float, seed: int) -> RibsStrategy:
     """Make LM-MA-ES of pyribs, which needs at least as many parameters as members."""
     with optional_import("The strategy lm-ma"):
         from ribs.emitters.opt import LMMAEvolutionStrategy
@@ -169,12 +182,11 @@ def _make_lm_ma(start: Floats, members: int, sigma: float, seed: int, _: float) 
     return RibsStrategy(optimizer, members)
 
 
-_MAKERS: Mapping[str, Callable[[Floats, int, float, int, float], EvolutionStrategy]] = {
+_MAKERS: Mapping[str, Callable[[Floats, int, float, int], EvolutionStrategy]] = {
     "cma": _make_cma,
-    "sep-cma": lambda start, members, sigma, seed, _: SepCMA(start, members, sigma, seed),
-    "openai-es": OpenAIES,
+    "sep-cma": SepCMA,
     "lm-ma": _make_lm_ma,
-    "pgpe": lambda start, members, sigma, seed, _: PGPE(start, members, sigma, seed),
-    "snes": lambda start, members, sigma, seed, _: SNES(start, members, sigma, seed),
-    "xnes": lambda start, members, sigma, seed, _: XNES(start, members, sigma, seed),
+    "pgpe": PGPE,
+    "snes": SNES,
+    "xnes": XNES,
 }

@@ -1,8 +1,10 @@
 """Fitness from imitation of a target: compared step by step, or by adversarial discrimination.
 
-Adversarial: each member generates N trajectories and discriminates N of other members and N of the
-target. Partners are random derangements, so that no member meets itself and each plays exactly N
-times in each role. fit_G = mean D(x_G), fit_D = mean D(x_T) - mean D(x_G), fitness = their sum.
+Adversarial: in each of N matches a member generates a trajectory x_G, which a partner discriminates, and
+discriminates a partner's. Partners are random derangements, so that no member meets itself and each
+plays exactly N times in each role. Its score as a generator is its partner's D(x_G). Its score as a
+discriminator is D(x_T) - D(x_G), where x_T is a trajectory of the target: without it, to call
+everything a fake would be best. Fitness is the sum of the 2 N scores, or that divided by N.
 """
 
 from __future__ import annotations
@@ -88,10 +90,13 @@ class AdversarialFitness:
         setup: World and policies of the matches, with one population.
         target: Demonstrations.
         chunk_size: Members per task of the engine.
+        summed: Whether fitness is the sum of all scores; else it is divided by the matches.
     """
 
-    def __init__(self, setup: MatchSetup, target: Trajectories, chunk_size: int) -> None:
-        self.setup, self._chunk = setup, chunk_size
+    def __init__(
+        self, setup: MatchSetup, target: Trajectories, chunk_size: int, summed: bool = True
+    ) -> None:
+        self.setup, self._chunk, self._summed = setup, chunk_size, summed
         self._name, (group,) = next(iter(setup.groups.items()))
         self._choices = setup.spec.n_choices[setup.spec.group_index(group)].tolist()
         self._target = append_one_hot_actions(target, self._choices)
@@ -120,7 +125,10 @@ class AdversarialFitness:
         acting_stats = match_stats(acted, self._name, np.arange(members * matches), matches)
         scoring_stats = concat_stats([part.running_stats for part in parts])
         merge_stats_into(nets, [acting_stats, scoring_stats])
-        fitness = adversarial_fitness(scores[:, :matches], scores[:, matches:], partners)
+        by_role = adversarial_scores(scores[:, :matches], scores[:, matches:], partners)
+        fitness = by_role.sum(axis=1)
+        if not self._summed:
+            fitness = fitness / matches
         return PopulationScores({self._name: fitness}, int(trajectories.length.sum()))
 
     def _make_acting_tasks(
@@ -186,20 +194,22 @@ def draw_derangement(members: int, key: int) -> Ints:
         attempt += 1
 
 
-def adversarial_fitness(fake_scores: AnyArray, real_scores: AnyArray, partners: Ints) -> AnyArray:
-    """Return the sum of each member's fitness as generator and as discriminator, `[members]`.
+def adversarial_scores(fake_scores: AnyArray, real_scores: AnyArray, partners: Ints) -> AnyArray:
+    """Return each member's scores, `[members, 2 * matches]`: as generator, then as discriminator.
 
     Args:
         fake_scores: `[members, matches]`, scores that each member gave its partners' trajectories.
         real_scores: `[members, matches]`, scores that it gave the target's.
         partners: `[members, matches]`, whose trajectory it scored.
+
+    >>> adversarial_scores(np.array([[0.2], [0.7]]), np.array([[0.9], [0.8]]), np.array([[1], [0]]))
+    array([[0.7, 0.7],
+           [0.2, 0.1]])
     """
     received = np.zeros_like(fake_scores)
     for match in range(partners.shape[1]):
         received[partners[:, match], match] = fake_scores[:, match]
-    generator: AnyArray = received.mean(axis=1)
-    discriminator: AnyArray = real_scores.mean(axis=1) - fake_scores.mean(axis=1)
-    return generator + discriminator
+    return np.concatenate([received, real_scores - fake_scores], axis=1)
 
 
 def append_one_hot_actions(trajectories: Trajectories, choices: Sequence[int]) -> AnyArray:

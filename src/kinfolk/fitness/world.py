@@ -176,7 +176,7 @@ def evaluate_held_out(
     name: str,
     net: Any,
     opponents: Mapping[str, ResolvedPolicy],
-    episodes: int,
+    episodes: range,
     engine: Engine,
 ) -> Floats:
     """Return the fitness of one net on held-out episodes, `[episodes]`.
@@ -189,12 +189,12 @@ def evaluate_held_out(
         name: Name of the net's population.
         net: A population of one net.
         opponents: Policies of the other populations.
-        episodes: How many episodes.
+        episodes: Numbers of the episodes, counted from the first held-out one.
         engine: Runs the tasks.
     """
-    starts = range(HELD_OUT_START, HELD_OUT_START + episodes, _HELD_OUT_CHUNK_SIZE)
-    ends = [min(start + _HELD_OUT_CHUNK_SIZE, HELD_OUT_START + episodes) for start in starts]
-    chunks = [range(start, end) for start, end in zip(starts, ends, strict=True)]
+    numbered = range(HELD_OUT_START + episodes.start, HELD_OUT_START + episodes.stop)
+    starts = range(0, len(numbered), _HELD_OUT_CHUNK_SIZE)
+    chunks = [numbered[start : start + _HELD_OUT_CHUNK_SIZE] for start in starts]
     members = [np.zeros(len(numbers), dtype=np.int64) for numbers in chunks]
     if find_classic(setup) is not None:
         matches = (

@@ -1,4 +1,4 @@
-"""Populations of networks: `(x, memory) -> (out, memory)`, for all members at once.
+"""Populations of networks: `(x, mem) -> (out, mem)`, for all members at once.
 
 Memory is an argument and a result. Output heads (`kinfolk.nets.heads`) turn outputs into actions.
 Every name is imported when it is used.

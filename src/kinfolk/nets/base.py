@@ -2,11 +2,24 @@
 
 Memory is an argument and a result. Nets of your own subclass `BaseNets`, or `ParameterNets` of
 `kinfolk.nets.parameters` if each member is a vector of parameters.
+
+>>> class Scales(BaseNets):
+...     def __init__(self):
+...         self.weights = np.ones((4, 1, 1))
+...
+...     def __call__(self, x, mem=None):
+...         return x * self.weights, mem
+...
+...     def mutate(self):
+...         self.weights = self.weights + 0.01 * np.random.default_rng().normal(size=(4, 1, 1))
+>>> Scales().num_nets
+4
 """
 
 from __future__ import annotations
 
 import copy
+import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -14,10 +27,10 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from kinfolk.core.arrays import AnyArray, Arrays, Bools, Ints, is_tensor
+from kinfolk.core.arrays import AnyArray, Arrays, Bools, Floats, Ints, is_tensor
 from kinfolk.core.errors import SettingsError, require
 from kinfolk.core.random import fold_in
-from kinfolk.nets.memory import clear_rows, list_arrays
+from kinfolk.nets.memory import clear_rows, flatten_memory, list_arrays, unflatten_memory
 from kinfolk.nets.numerics import draw_seed
 from kinfolk.nets.running_stats import RunningStats
 from kinfolk.store.arrays import NETS, write_arrays
@@ -30,6 +43,10 @@ class BaseNets(ABC):
 
     A memory is None, an array or tensor `[nets, batch, ...]`, or a list or tuple of such.
 
+    A subclass defines `__call__` and `mutate()`. All else has a default, which takes attributes that
+    are arrays, tensors, or lists of these for what members carry, with the member as first axis. A
+    `mutate()` without arguments draws by itself; define `mutate_with` instead to mutate by a key.
+
     Args:
         inputs: Number of inputs.
         outputs: Number of outputs.
@@ -41,36 +58,75 @@ class BaseNets(ABC):
     """
 
     kind: ClassVar[str] = "own"
+    inputs: int
+    outputs: int
+    # Subclasses need not call `__init__`.
+    seed: int | None = None
+    n_counted: int = 0
+    _counter_seed: int | None = None
 
     def __init__(self, inputs: int, outputs: int, key: int | None = None) -> None:
-        self.inputs, self.outputs = inputs, outputs
-        self.seed: int | None = None
-        self._counter_seed, self.n_counted = key, 0
+        self.inputs = inputs
+        self.outputs = outputs
+        self._counter_seed = key
 
     @property
-    @abstractmethod
     def num_nets(self) -> int:
         """Number of members of the population."""
+        return len(next(iter(self.to_arrays().values())))
 
     @abstractmethod
-    def __call__(self, x: Any, memory: Any = None) -> tuple[Any, Any]:
+    def __call__(self, x: Any, mem: Any = None) -> tuple[Any, Any]:
         """Map inputs `[nets, batch, inputs]` to outputs `[nets, batch, outputs]` and new memory."""
 
-    @abstractmethod
     def apply_selection(self, indices: Ints) -> None:
         """Replace member `i` by a copy of the member `indices[i]`."""
+        self.load_arrays({name: array[indices] for name, array in self.to_arrays().items()})
 
-    @abstractmethod
     def mutate_with(self, key: int, n_elites: int) -> None:
-        """Mutate all but the first `n_elites` members, with draws that depend on `key` alone."""
+        """Mutate all but the first `n_elites` members, with draws that depend on `key` alone.
 
-    @abstractmethod
+        Raises:
+            SettingsError: The subclass defines neither this nor `mutate`.
+        """
+        del key, n_elites
+        name = type(self).__name__
+        raise SettingsError(
+            f"{name} cannot mutate: define mutate(), or mutate_with(key, n_elites)."
+        )
+
     def to_arrays(self) -> dict[str, AnyArray]:
-        """Return everything that members carry, with the member as first axis."""
+        """Return everything that members carry, with the member as first axis.
 
-    @abstractmethod
+        Raises:
+            SettingsError: Attributes do not say how many members there are.
+        """
+        arrays: dict[str, AnyArray] = {}
+        for name, value in self._carried().items():
+            arrays |= flatten_memory(value, name)
+        shapes = {name: list(array.shape) for name, array in arrays.items()}
+        require(
+            len({shape[0] for shape in shapes.values()}) == 1,
+            f"{type(self).__name__} needs attributes that are arrays, tensors or lists of these, all "
+            f"with the member as first axis, not {shapes or 'none'}. Or define num_nets, to_arrays "
+            f"and load_arrays.",
+        )
+        return arrays
+
     def load_arrays(self, arrays: Arrays) -> None:
         """Replace the population by what `to_arrays` returned."""
+        for name, value in self._carried().items():
+            setattr(self, name, unflatten_memory(value, arrays, name))
+
+    def _carried(self) -> dict[str, Any]:
+        """Return the attributes that are arrays or tensors of at least one axis, or lists of these."""
+        carried = {}
+        for name, value in vars(self).items():
+            parts = value if isinstance(value, list | tuple) else [value]
+            are_arrays = all(isinstance(part, np.ndarray) or is_tensor(part) for part in parts)
+            if parts and are_arrays and all(part.ndim for part in parts):
+                carried[name] = value
+        return carried
 
     def mutate(self, key: int | None = None, n_elites: int = 0) -> None:
         """Mutate all but the first `n_elites` members.
@@ -84,6 +140,19 @@ class BaseNets(ABC):
         message = f"n_elites must be from 0 to the {members} members, not {n_elites}."
         require(0 <= n_elites <= members, message)
         self.mutate_with(self._next_key() if key is None else int(key), n_elites)
+
+    def mutate_members(self, key: int | None, n_elites: int) -> None:
+        """Call `mutate` with these arguments; if it takes none, restore the elites after it."""
+        if len(inspect.signature(type(self).mutate).parameters) > 1:
+            self.mutate(key, n_elites)
+            return
+        elites = {name: array[:n_elites].copy() for name, array in self.to_arrays().items()}
+        self.mutate()
+        if n_elites:
+            arrays = self.to_arrays()
+            for name, array in arrays.items():
+                array[:n_elites] = elites[name]
+            self.load_arrays(arrays)
 
     def _next_key(self) -> int:
         """Return the next key of the counter."""
@@ -106,6 +175,17 @@ class BaseNets(ABC):
         del mates, crossed, key
         raise SettingsError(f"{type(self).__name__} cannot cross: leave out crossover.")
 
+    def distances(self) -> Floats:
+        """Return how different any two members are, `[nets, nets]`, which species need.
+
+        Raises:
+            SettingsError: These nets have no distance.
+        """
+        raise SettingsError(
+            f"{type(self).__name__} have no distance, which species need: leave out "
+            f"species_distance, or use dynamic nets."
+        )
+
     def initial_memory(self, batch: int) -> Any:
         """Return the memory of `batch` rows per net before their first step; by default None."""
         del batch
@@ -127,17 +207,19 @@ class BaseNets(ABC):
         """Merge the running statistics of copies into the nets; return the memories without them."""
         return list(memories)
 
-    def get_params(self) -> AnyArray:
-        """Return a copy of all parameters, `[nets, parameters]`.
+    def get_params(self) -> Any:
+        """Return a copy of all parameters, `[nets, parameters]`: by default all floats, flattened.
+
+        Returns:
+            A tensor if members carry tensors, else an array.
 
         Raises:
             SettingsError: The nets have no fixed set of parameters.
         """
-        name = "These" if self.kind == BaseNets.kind else self.kind.capitalize()
-        raise SettingsError(
-            f"{name} nets have no fixed set of parameters, which evolution strategies "
-            f"need. Use the algorithm ga, or feedforward or recurrent nets."
-        )
+        parts = [array.reshape(len(array), -1) for array in self._parameters().values()]
+        flat = np.concatenate(parts, axis=1)
+        tensors = [part for part in list_arrays(list(self._carried().values())) if is_tensor(part)]
+        return tensors[0].new_tensor(flat) if tensors else flat
 
     def set_params(self, params: Any) -> None:
         """Replace all parameters, `[nets, parameters]`, an array or a tensor.
@@ -145,8 +227,24 @@ class BaseNets(ABC):
         Raises:
             SettingsError: The nets have no fixed set of parameters, or the shape is wrong.
         """
-        del params
-        self.get_params()
+        flat = np.asarray(params.detach() if is_tensor(params) else params)
+        arrays = self.to_arrays()
+        sizes = {name: array[0].size for name, array in self._parameters().items()}
+        shape = [self.num_nets, sum(sizes.values())]
+        message = f"These nets need parameters of shape {shape}, not {list(flat.shape)}."
+        require(list(flat.shape) == shape, message)
+        start = 0
+        for name, size in sizes.items():
+            array = arrays[name]
+            arrays[name] = flat[:, start : start + size].reshape(array.shape).astype(array.dtype)
+            start += size
+        self.load_arrays(arrays)
+
+    def _parameters(self) -> dict[str, AnyArray]:
+        """Return the arrays of floats that members carry."""
+        found = {name: array for name, array in self.to_arrays().items() if array.dtype.kind == "f"}
+        require(bool(found), f"{type(self).__name__} have no parameters: none is a float.")
+        return found
 
     @staticmethod
     def stack_members(members: Sequence[Arrays]) -> dict[str, AnyArray]:
@@ -155,7 +253,8 @@ class BaseNets(ABC):
 
     def config(self) -> dict[str, Any]:
         """Return JSON values that, with the arrays, describe these nets completely."""
-        return {"kind": self.kind, "inputs": self.inputs, "outputs": self.outputs}
+        sizes = {name: getattr(self, name, None) for name in ("inputs", "outputs")}
+        return {"kind": self.kind, **sizes}
 
     @classmethod
     def from_arrays(cls, config: Mapping[str, Any], arrays: Arrays) -> BaseNets:

@@ -69,8 +69,11 @@ def flatten_memory(memory: Any, prefix: str) -> dict[str, AnyArray]:
         memory: A memory of nets; None gives an empty dictionary.
         prefix: First part of the names.
     """
-    parts = enumerate(list_arrays(memory))
-    return {f"{prefix}/{i}": np.asarray(part).copy() for i, part in parts}
+    arrays = {}
+    for i, part in enumerate(list_arrays(memory)):
+        numbers = part if isinstance(part, np.ndarray) else part.detach()
+        arrays[f"{prefix}/{i}"] = np.asarray(numbers).copy()
+    return arrays
 
 
 def unflatten_memory(template: Any, arrays: Arrays, prefix: str) -> Any:

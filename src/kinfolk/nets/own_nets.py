@@ -9,6 +9,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable
 from typing import Any
 
@@ -29,7 +30,7 @@ _START = 1  # branch of random keys
 class _OwnNets(ParameterNets):
     """Base of nets whose forward pass is a user's code: errors name it, outputs are checked."""
 
-    def __call__(self, x: Any, memory: Any = None) -> tuple[Any, Any]:
+    def __call__(self, x: Any, mem: Any = None) -> tuple[Any, Any]:
         """Return outputs `[nets, batch, outputs]` for inputs `[nets, batch, inputs]`, and new memory.
 
         Tensors return tensors, and arrays return arrays.
@@ -39,7 +40,8 @@ class _OwnNets(ParameterNets):
             ContractError: The user's code failed, or returned outputs of another shape.
         """
         self.check_inputs(x)
-        before = self.check_memory(memory, x.shape[1])
+        self.gives_tensors = is_tensor(x)
+        before = self.check_memory(mem, x.shape[1])
         try:
             result = self._run(x, before)
         except Exception as error:
@@ -150,6 +152,9 @@ class ModuleNets(_OwnNets):
         outputs: Number of outputs.
         key: Random key of the initial weights; None draws one from the operating system.
         sigma: Standard deviation of mutations.
+
+    Raises:
+        SettingsError: The module has no parameters, or a layer that members cannot have.
     """
 
     def __init__(
@@ -180,8 +185,10 @@ class ModuleNets(_OwnNets):
             torch.nn.utils.parameters_to_vector(m.parameters()).detach().numpy() for m in modules
         ]
         require(rows[0].size > 0, f"{modules[0]} has no parameters to evolve.")
+        _check_layers(modules[0])
         super().__init__(np.array(rows), inputs, outputs, key=seed, sigma=sigma)
-        self.seed, self._module = seed, modules[0].requires_grad_(False)
+        self.seed = seed
+        self._module = copy.deepcopy(modules[0]).requires_grad_(False)
         self._views: Any = None  # cache: the array they belong to, and parameters by name
 
     def __getstate__(self) -> dict[str, Any]:
@@ -193,10 +200,14 @@ class ModuleNets(_OwnNets):
         """Class of the module, for messages."""
         return type(self._module).__name__
 
+    def get_params(self) -> Any:
+        """Return a copy of all parameters as a tensor, `[nets, parameters]`."""
+        import torch
+
+        return torch.from_numpy(self.flat.copy())
+
     def module(self, member: int = 0) -> Any:
         """Return a copy of the module with the parameters of a member."""
-        import copy
-
         import torch
 
         module = copy.deepcopy(self._module)
@@ -221,7 +232,7 @@ class ModuleNets(_OwnNets):
         if memory is not None:
             batch.append(map_arrays(torch.as_tensor, memory))
         with torch.no_grad():
-            result = torch.func.vmap(call, randomness="different")(*batch)
+            result = torch.func.vmap(call, randomness="error")(*batch)
         if is_tensor(x):
             return result
         if isinstance(result, tuple):
@@ -238,3 +249,23 @@ class ModuleNets(_OwnNets):
             views[name] = flat[:, start : start + size].view(self.num_nets, *parameter.shape)
             start += size
         return views
+
+
+def _check_layers(module: Any) -> None:
+    """Refuse layers whose outputs are not determined by parameters, inputs and memory of a row.
+
+    Raises:
+        SettingsError: There is such a layer, or one that `torch.func.vmap` cannot run.
+    """
+    from torch import nn
+
+    for path, layer in module.named_modules():
+        name = f"{type(layer).__name__} ({path})" if path else type(layer).__name__
+        problem = None
+        if isinstance(layer, nn.modules.batchnorm._NormBase):
+            problem = "its statistics are of the batch, not of a member: use LayerNorm"
+        elif isinstance(layer, nn.modules.dropout._DropoutNd) and layer.training and layer.p > 0:
+            problem = "it drops at random in every call: leave it out, or set p to 0"
+        elif isinstance(layer, nn.RNNBase | nn.LSTMCell):
+            problem = "torch.func.vmap cannot run it: use RNNCell or GRUCell, with memory"
+        require(problem is None, f"ModuleNets cannot have the layer {name}: {problem}.")

@@ -33,7 +33,11 @@ class ParameterNets(BaseNets):
     Attributes:
         flat: `[nets, parameters]`, float32.
         sigmas: `[nets, parameters]`, float32; None unless self-adaptive.
+        gives_tensors: Whether `get_params` returns a tensor: what the nets were given last, inputs or
+            parameters, was one.
     """
+
+    gives_tensors: bool = False
 
     def __init__(
         self,
@@ -99,9 +103,16 @@ class ParameterNets(BaseNets):
         generator = np.random.Generator(np.random.SFC64(int(key)))
         return generator.standard_normal(self.flat.shape, dtype=np.float32)
 
-    def get_params(self) -> AnyArray:
-        """Return a copy of all parameters, `[nets, parameters]`."""
-        return self.flat.copy()
+    def get_params(self) -> Any:
+        """Return a copy of all parameters, `[nets, parameters]`.
+
+        It is a tensor if the nets were last given tensors, as inputs or parameters; else an array.
+        """
+        if not self.gives_tensors:
+            return self.flat.copy()
+        import torch
+
+        return torch.from_numpy(self.flat.copy())
 
     def set_params(self, params: Any) -> None:
         """Replace all parameters, `[nets, parameters]`; the number of members may change.
@@ -112,7 +123,11 @@ class ParameterNets(BaseNets):
         Raises:
             SettingsError: The shape is wrong, or nets with self-adaptive sigmas would change in number.
         """
-        array = params.detach().cpu().numpy() if is_tensor(params) else np.asarray(params)
+        self._set_flat(params.detach().cpu().numpy() if is_tensor(params) else np.asarray(params))
+        self.gives_tensors = is_tensor(params)
+
+    def _set_flat(self, array: AnyArray) -> None:
+        """Replace the parameters of all members, after checking their shape."""
         count = self.flat.shape[1]
         message = f"These nets need parameters of shape [nets, {count}], not {array.shape}."
         require(array.ndim == 2 and array.shape[1] == count, message)
@@ -131,5 +146,5 @@ class ParameterNets(BaseNets):
     def load_arrays(self, arrays: Arrays) -> None:
         """Replace the population by what `to_arrays` returned."""
         self.sigmas = None
-        self.set_params(arrays["flat"])
+        self._set_flat(arrays["flat"])
         self.sigmas = arrays["sigmas"].copy() if "sigmas" in arrays else None

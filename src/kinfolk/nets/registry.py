@@ -11,18 +11,22 @@ from kinfolk.core.errors import (
     DamagedRunError,
     KinfolkError,
     UnknownNameError,
+    UsageError,
     format_suggestion,
+    require,
 )
 from kinfolk.nets.base import BaseNets
 from kinfolk.nets.dynamic.nets import DynamicNets
 from kinfolk.nets.static import FeedforwardStaticNets, RecurrentStaticNets, StaticNets
-from kinfolk.store.arrays import NETS, read_arrays_and_entry
+from kinfolk.store.arrays import NETS, POLICY, read_arrays_and_entry
 
 NET_TYPES: Mapping[str, type[Any]] = {
     "feedforward": FeedforwardStaticNets,
     "recurrent": RecurrentStaticNets,
     "dynamic": DynamicNets,
 }
+
+_SIGMA = 0.01  # default standard deviation of mutations
 
 
 def make_nets(
@@ -33,19 +37,19 @@ def make_nets(
     hidden: Sequence[int] = (),
     *,
     key: int | None = None,
-    sigma: float = 0.01,
+    sigma: float = _SIGMA,
     self_adaptive: bool = False,
     zero: bool = False,
     normalize: bool = False,
 ) -> Any:
-    """Make a population of nets. Dynamic nets ignore all options but `key`.
+    """Make a population of nets.
 
     Args:
         kind: `feedforward`, `recurrent` or `dynamic`.
         num_nets: Number of members.
         inputs: Number of inputs.
         outputs: Number of outputs.
-        hidden: Sizes of the hidden layers.
+        hidden: Sizes of the hidden layers. Dynamic nets have none, nor any option but `key`.
         key: Random key of the initial weights; None draws one from the operating system. It can be
             read as `seed` of the nets.
         sigma: Standard deviation of mutations.
@@ -55,12 +59,18 @@ def make_nets(
 
     Raises:
         UnknownNameError: There is no such kind.
+        SettingsError: Dynamic nets were given an option that they do not have.
     """
     net_type = _find_net_class(kind)
-    if not issubclass(net_type, StaticNets):
-        return net_type(num_nets, inputs, outputs, key=key)
-    options: Any = {"key": key, "sigma": sigma, "self_adaptive": self_adaptive, "zero": zero}
-    return net_type(num_nets, inputs, outputs, hidden, normalize=normalize, **options)
+    if issubclass(net_type, StaticNets):
+        options: Any = {"key": key, "sigma": sigma, "self_adaptive": self_adaptive, "zero": zero}
+        return net_type(num_nets, inputs, outputs, hidden, normalize=normalize, **options)
+    is_static = hidden or self_adaptive or zero or normalize or sigma != _SIGMA
+    message = (
+        "Dynamic nets have no hidden, sigma, self_adaptive, zero or normalize: leave them out."
+    )
+    require(not is_static, message)
+    return net_type(num_nets, inputs, outputs, key=key)
 
 
 def nets_from_config(config: Mapping[str, Any], arrays: Arrays) -> Any:
@@ -74,14 +84,24 @@ def save_nets(path: str | Path, nets: BaseNets) -> None:
 
 
 def load_nets(path: str | Path) -> Any:
-    """Return the population that `save_nets` wrote.
+    """Return the population that `save_nets` wrote, or the net of a policy that was evolved.
+
+    Args:
+        path: File of `save_nets`, or `policies/POPULATION/best.safetensors` and such of a run.
 
     Raises:
         UsageError: There is no such file, or it holds something else.
         DamagedRunError: It is damaged.
     """
-    arrays, config = read_arrays_and_entry(Path(path), NETS)
+    arrays, config = read_arrays_and_entry(Path(path), NETS, POLICY)
     try:
+        if "class_path" in config:
+            if "nets" not in config["settings"]:
+                raise UsageError(
+                    f"{path} holds a policy of the class {config['class_path']}, not evolved nets: "
+                    f"play it as file:{path}."
+                )
+            config = config["settings"]["nets"]
         nets = nets_from_config(config, arrays)
         if "counter" in config:  # not in files of earlier versions
             nets.load_counter(config["counter"])

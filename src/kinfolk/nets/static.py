@@ -37,6 +37,15 @@ class NormalizedMemory(NamedTuple):
     m2: Floats
 
 
+def _tensors_like(x: Any, stats: RunningStats) -> Sequence[Any]:
+    """Return the statistics as tensors if `x` is one."""
+    if not is_tensor(x):
+        return stats
+    import torch
+
+    return [torch.from_numpy(part) for part in stats]
+
+
 class StaticNets(ParameterNets):
     """Base of feedforward and recurrent nets: layers, initial weights, forward pass.
 
@@ -160,10 +169,10 @@ class StaticNets(ParameterNets):
             return memory._replace(hidden=clear_rows(memory.hidden, done))
         return clear_rows(memory, done)
 
-    def __call__(self, x: Any, memory: Any = None) -> tuple[Any, Any]:
+    def __call__(self, x: Any, mem: Any = None) -> tuple[Any, Any]:
         """Return outputs `[nets, batch, outputs]` for inputs `[nets, batch, inputs]`, and new memory.
 
-        Tensors return tensors, and arrays return arrays; `memory` may be of either. Arrays go through
+        Tensors return tensors, and arrays return arrays; `mem` may be of either. Arrays go through
         the kernels of play, so that a member computes the same bits here and in a world, in every
         batch. Tensors go through torch, whose last bits depend on the batch.
 
@@ -171,13 +180,14 @@ class StaticNets(ParameterNets):
             SettingsError: `x` is not `[nets, batch, inputs]`, or the memory does not fit it.
         """
         self.check_inputs(x)
+        self.gives_tensors = is_tensor(x)
         batch = x.shape[1]
-        before = self.check_memory(memory, batch)
+        before = self.check_memory(mem, batch)
         after, hidden, value = before, before or [], x
         if self._stats is not None:
             stats = RunningStats(*(np.array(part, dtype=np.float64) for part in before[1:]))
             value, hidden = self._normalize(x, stats), before.hidden
-            after = NormalizedMemory(hidden, *stats)
+            after = NormalizedMemory(hidden, *_tensors_like(x, stats))
         out, states = self._run(value, hidden)
         if self.recurrent:
             after = states if self._stats is None else after._replace(hidden=states)

@@ -38,6 +38,11 @@ def register_policy(policy: Any) -> str:
         return f"kin://net?module={register_module(policy)}"
     is_instance = _is_instance(policy)
     require(
+        not _is_population(policy),
+        f"{type(policy).__name__} is a population of nets, not a policy. Nets of `kinfolk evolve nets` "
+        f"play as run:RUN; call others in a policy class of your own.",
+    )
+    require(
         is_instance or callable(policy),
         f"A policy is a URI, a class, a function that makes a policy, or an instance of a policy class, "
         f"not {policy!r}.",
@@ -92,9 +97,16 @@ def name_policies(slots: Any) -> Any:
     if not isinstance(slots, Mapping):
         return slots
     return {
-        slot: register_policy(value) if _is_instance(value) or callable(value) else value
+        slot: register_policy(value)
+        if _is_instance(value) or callable(value) or _is_population(value)
+        else value
         for slot, value in slots.items()
     }
+
+
+def _is_population(policy: Any) -> bool:
+    """Return whether an object is a `BaseNets` or a `BasePop`."""
+    return not inspect.isclass(policy) and hasattr(policy, "apply_selection")
 
 
 def _is_instance(policy: Any) -> bool:

@@ -172,25 +172,26 @@ def _serialize_arrays(arrays: Arrays, entry: str, value: Any) -> tuple[bytes, me
     return head, data
 
 
-def read_arrays_and_entry(path: Path, entry: str) -> tuple[dict[str, AnyArray], Any]:
+def read_arrays_and_entry(path: Path, *entries: str) -> tuple[dict[str, AnyArray], Any]:
     """Read the arrays of a safetensors file of kinfolk, and the entry of its header.
 
     Args:
         path: The file.
-        entry: Name of the entry.
+        entries: Names of the entries that it may have.
 
     Returns:
-        Arrays by name, and the JSON value of the entry.
+        Arrays by name, and the JSON value of the first of the entries that it has.
 
     Raises:
         UsageError: There is no such file, or it has no such entry.
         DamagedRunError: Its checksum is missing or wrong.
     """
     arrays, metadata = _read_safetensors(path)
-    if entry not in metadata:
-        raise UsageError(f"{path} is not a file of {entry}: its header has no such entry.")
+    found = [entry for entry in entries if entry in metadata]
+    if not found:
+        raise UsageError(f"{path} is not a file of {entries[0]}: its header has no such entry.")
     try:
-        return arrays, parse_json(metadata[entry])
+        return arrays, parse_json(metadata[found[0]])
     except (TypeError, ValueError) as error:
         raise UsageError(f"{path} is damaged: its header is not JSON ({error}).") from None
 

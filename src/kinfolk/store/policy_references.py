@@ -45,8 +45,13 @@ def _find_member(run: Path, reference: str) -> Path:
         hint = format_suggestion(folder, MEMBER_FOLDERS)
         raise UsageError(f"A run has no policies '@{folder}/'.{hint}")
     files = {path.stem: path for path in (run / folder).glob("*.safetensors")}
+    member = MEMBER_FOLDERS[folder]
+    if not files:
+        raise UsageError(
+            f"The run {run} stores no {member} of its {folder} as a policy. It plays as run:{run}."
+        )
     if name not in files:
-        member, hint = MEMBER_FOLDERS[folder], format_suggestion(name, files)
+        hint = format_suggestion(name, files)
         raise UsageError(f"The {folder} of {run} has no {member} '{name}'.{hint}")
     return files[name]
 

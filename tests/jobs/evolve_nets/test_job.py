@@ -4,16 +4,19 @@ import json
 import numpy as np
 import pytest
 
-from kinfolk.core.errors import ContractError, SettingsError, UsageError
+from kinfolk.core.errors import ContractError, DamagedRunError, SettingsError, UsageError
 from kinfolk.core.events import Event, Snapshot
 from kinfolk.core.settings import validate_settings
 from kinfolk.engines.base import LocalEngine
 from kinfolk.engines.processes import ProcessEngine
+from kinfolk.fitness.world import evaluate_held_out
 from kinfolk.jobs.evaluate import Evaluate, evaluate
 from kinfolk.jobs.evolve_nets.job import evolve_nets
 from kinfolk.jobs.evolve_nets.settings import EvolveNets
+from kinfolk.jobs.evolve_nets.state import initial_state
 from kinfolk.lineage.family import to_csv, to_newick
 from kinfolk.lineage.net_family import family_from_events, inheritance_columns
+from kinfolk.nets import load_nets
 from kinfolk.policies.resolve import resolve
 from kinfolk.store.run import create_run
 from kinfolk.store.run_job import run_and_store
@@ -21,7 +24,7 @@ from kinfolk.testing.contracts.job import JobContract, event_lines
 from kinfolk.testing.inspection import episode_digests
 
 SMALL = {
-    "algorithm": "ga", "population": 6, "generations": 4, "hidden": (4,), "held_out_episodes": 3, "held_out_every": 2,
+    "algorithm": "ga", "population": 6, "generations": 4, "held_out_episodes": 3, "held_out_every": 2,
     "checkpoint_every": 1, "chunk_size": 4,
 }  # fmt: skip
 CASES = {
@@ -123,11 +126,7 @@ def test_it_stops_after_so_many_evaluations():
 
 def test_dropped_calibration_is_gone_at_every_selection():
     kept, dropped = (
-        [
-            i
-            for i in job("", net="dynamic", keep_running_stats=keep, held_out_episodes=0)
-            if isinstance(i, Snapshot)
-        ]
+        [i for i in job("", net="dynamic", keep_running_stats=keep) if isinstance(i, Snapshot)]
         for keep in (True, False)
     )
     assert kept[-1].arrays["pops/agent/nets/n"].any()
@@ -222,10 +221,9 @@ def test_evolved_nets_play_everywhere_by_the_name_of_their_run(tmp_path):
 
 
 def test_the_held_out_score_is_that_of_the_policy_played_alone(tmp_path):
-    run = keep_run(
-        tmp_path / "one", "dynamic nets that inherit all", held_out_episodes=5, held_out_every=None
-    )
-    held = [event for event in run.events() if event["kind"] == "held_out"][-1]
+    run = keep_run(tmp_path / "one", "dynamic nets that inherit all", held_out_episodes=5)
+    elites = [event for event in run.events() if event.get("individual") == "elite"]
+    held = elites[-1]
     from kinfolk.fitness.world import HELD_OUT_START
 
     settings = validate_settings(Evaluate, {"world": "gym:CartPole-v1", "slots": {"all": f"run:{run.folder}@latest"},
@@ -236,6 +234,57 @@ def test_the_held_out_score_is_that_of_the_policy_played_alone(tmp_path):
     task = next(evaluation_tasks(settings.model_copy(update={"chunk_size": 5}), HELD_OUT_START))
     returns = [result.returns["all"] for result in run_evaluation(task).episodes]
     assert np.mean(returns) == held["score"][0]
+
+
+def test_best_is_the_best_by_held_out_episodes_of_the_whole_run(tmp_path):
+    """With a large sigma a good net is lost again: the last elite is not the best."""
+    case = {
+        "sigma": 2.0,
+        "seed": 3,
+        "generations": 12,
+        "held_out_episodes": 20,
+        "held_out_every": None,
+    }
+    run = keep_run(tmp_path / "lost", "", **case)
+    scored = [event for event in run.events() if event["kind"] == "held_out"]
+    chosen_from = [event for event in scored if event["individual"] != "best"]
+    winner = max(chosen_from, key=lambda event: event["score"][0])
+    assert winner["score"][0] > 1.5 * chosen_from[-1]["score"][0], "the case shows something"
+    assert {event["step"] for event in chosen_from} == {1, 3, 5, 7, 9, 11}
+    final = scored[-1]
+    assert (final["individual"], final["uid"]) == ("best", winner["uid"])
+    assert list(run.events())[-1]["best"] == {"agent": final["score"]}
+    setup = initial_state(validate_settings(EvolveNets, SMALL | case)).setup
+    nets = load_nets(run.folder / "policies" / "agent" / "best.safetensors")
+    for start, event in ((0, winner), (20, final)):
+        episodes = range(start, start + 20)
+        values = evaluate_held_out(setup, "agent", nets, {}, episodes, LocalEngine())
+        assert values.mean() == event["score"][0]
+
+
+def test_the_fittest_between_two_held_out_evaluations_is_evaluated_too():
+    items = list(job("", sigma=2.0, generations=10, held_out_every=5))
+    scored = {event.step: event for event in events(items, "generation_scored")}
+    fittest = [event for event in events(items, "held_out") if event.individual == "fittest"]
+    assert fittest, "the case shows something"
+    for event in fittest:
+        before = [scored[step] for step in range(event.step - 4, event.step + 1)]
+        assert event.uid == max(before, key=lambda generation: generation.best).elite_uid
+
+
+def test_without_held_out_episodes_no_net_is_called_the_best(tmp_path):
+    run = keep_run(tmp_path / "run", "", held_out_episodes=0, held_out_every=None)
+    names = sorted(path.stem for path in (run.folder / "policies" / "agent").iterdir())
+    assert names == [f"{step:08d}" for step in (1, 2, 3, 4)]
+    assert list(run.events())[-1]["best"] == {}
+
+
+def test_a_checkpoint_of_an_earlier_version_is_refused():
+    snapshot = next(item for item in job("") if isinstance(item, Snapshot))
+    notes = {name: value for name, value in snapshot.notes.items() if name != "champions"}
+    former = Snapshot(step=snapshot.step, arrays=snapshot.arrays, notes=notes)
+    with pytest.raises(DamagedRunError, match=r"^The checkpoint is of an earlier kinfolk"):
+        next(job("", resume=former))
 
 
 def test_a_map_is_plotted(tmp_path):

@@ -29,7 +29,8 @@ SMALL = {
 
 def write_run(folder, kind, head="argmax", inputs=125, outputs=9):
     """Write a run with a population of three nets, as a job does; return its URI."""
-    nets = make_nets(kind, 3, inputs, outputs, (8,), key=seed_key(1))
+    hidden = () if kind == "dynamic" else (8,)
+    nets = make_nets(kind, 3, inputs, outputs, hidden, key=seed_key(1))
     if kind == "dynamic":
         for step in range(30):
             nets.mutate(seed_key(step))

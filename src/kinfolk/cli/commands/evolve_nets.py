@@ -88,12 +88,10 @@ def _print_result(settings: Any, events: Sequence[Mapping[str, Any]]) -> list[st
     rows = []
     for name in names:
         generations = [event for event in scored if event["population"] == name]
-        # The best of them, of elite or centre, is the one that `run:` plays.
-        held = [e["score"] for e in events if e["kind"] == "held_out" and e["population"] == name]
-        best_held = max(held, key=lambda score: score[0]) if held else None
+        best = last["best"].get(name)
         means, end = [event["mean"] for event in generations], generations[-1]
         figures = [f"{value:.3g}" for value in (means[0], means[-1], end["best"])]
-        estimate = (format_estimate(best_held), format_sample_size(best_held))
+        estimate = (format_estimate(best), format_sample_size(best))
         rows.append((name, *figures, *estimate, end["n_lineages"]))
         lowest = min(0.0, *means)  # plots begin at zero
         title = f"{name}: mean fitness of {len(generations)} generations"
@@ -101,9 +99,15 @@ def _print_result(settings: Any, events: Sequence[Mapping[str, Any]]) -> list[st
     print_table(
         f"{settings.task}: {settings.net} nets by {settings.search_name}, "
         f"{last['generations']} generations of {settings.population}, {last['steps']:,} ticks",
-        ("population", "first mean", "last mean", "best", "best held-out (95 %)", "n", "lineages"),
+        ("population", "first mean", "last mean", "last best", "@best held-out (95 %)", "n",
+         "lineages"),
         rows,
-    )
+    )  # fmt: skip
+    if last["best"]:
+        print(
+            "@best is the net with the best score of all held-out evaluations; its score above is on "
+            "other episodes."
+        )
     if settings.goal is not None:
         reached = f"reached in generation {last['generations'] - 1}"
         outcome = reached if last["goal_reached"] else "not reached"

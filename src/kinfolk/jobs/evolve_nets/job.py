@@ -7,7 +7,7 @@ populations and searchers, and files the nets that can be played as `run:NAME`.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -23,7 +23,7 @@ from kinfolk.fitness.scores import PopulationScores
 from kinfolk.fitness.world import evaluate_held_out
 from kinfolk.jobs.evolve_nets.hall import HallNet, hall_file, play_hall
 from kinfolk.jobs.evolve_nets.settings import EvolveNets
-from kinfolk.jobs.evolve_nets.state import NetEvolutionState, initial_state
+from kinfolk.jobs.evolve_nets.state import NetChampion, NetEvolutionState, initial_state
 
 # Branches of the root key; 1 makes the first nets, 4 the searchers.
 _MATCHING_BRANCH, _SEARCH_BRANCH, _HALL_BRANCH = 2, 3, 5
@@ -65,7 +65,7 @@ class HeldOut(Event):
 
     kind: ClassVar[str] = "held_out"
     population: str
-    individual: str  # elite or center
+    individual: str  # elite, center, fittest since the last evaluation, or best of the run
     uid: int
     episodes: int
     score: Estimate
@@ -93,7 +93,9 @@ class NetsEvolved(Event):
     steps: int  # ticks of all members
     goal_reached: bool | None  # None without a goal
     mean_fitness: dict[str, float]  # of the last generation, by population
-    held_out: dict[str, Estimate]  # the last of each population
+    held_out: dict[str, Estimate]  # the last elite, or centre, of each population
+    # The net `@best` of each population, on held-out episodes that did not choose it.
+    best: dict[str, Estimate] = field(default_factory=dict)
 
 
 def evolve_nets(
@@ -119,6 +121,11 @@ def evolve_nets(
             yield from state.archive_figures()
             yield from state.policy_files()
             yield state.snapshot()
+    best = {}
+    for name in state.best:
+        event = _score_best(state, name, engine)
+        best[name] = event.score
+        yield event
     yield NetsEvolved(
         step=state.generation,
         generations=state.generation,
@@ -127,6 +134,7 @@ def evolve_nets(
         goal_reached=None if settings.goal is None else state.goal_reached,
         mean_fitness=dict(state.mean_fitness),
         held_out={name: Estimate(*score) for name, score in state.held_out_scores.items()},
+        best=best,
     )
 
 
@@ -146,7 +154,7 @@ def _play_generation(state: NetEvolutionState, engine: Engine) -> Iterator[Event
         totals[name] = pop.get_total_fitness(fitness)
         state.mean_fitness[name] = float(fitness.mean())
         yield _report_generation(state, name, pop, fitness, totals[name])
-        state.record_elite(name, pop, int(np.argmax(totals[name])))
+        state.record_elite(name, pop, totals[name])
     yield from _extend_hall(state)
     if settings.goal_of == "mean" and settings.goal is not None:
         state.goal_reached = min(state.mean_fitness.values()) >= settings.goal
@@ -267,23 +275,39 @@ def _advance_population(
 
 
 def _evaluate_held_out(state: NetEvolutionState, engine: Engine) -> Iterator[HeldOut]:
-    """Evaluate the elite, and the centre of a strategy, of each population on held-out episodes."""
-    settings, opponents, scored = state.settings, state.held_out_opponents, []
-    for name, latest in state.latest.items():
-        for individual, champion in latest.items():
-            nets, episodes = champion.nets, settings.held_out_episodes
-            values = evaluate_held_out(state.setup, name, nets, opponents, episodes, engine)
-            score = estimate_mean(values)
-            state.record_held_out(name, individual, champion, score)
+    """Evaluate the candidates of each population for `@best` on held-out episodes."""
+    settings, scored = state.settings, []
+    for name in state.populations:
+        for individual, champion in state.candidates(name).items():
+            event = _play_held_out(state, name, individual, champion, 0, engine)
+            state.record_held_out(name, individual, champion, event.score)
             if individual == settings.goal_of:
-                scored.append(score.mean)
-            yield HeldOut(
-                step=state.generation,
-                population=name,
-                individual=individual,
-                uid=champion.uid,
-                episodes=len(values),
-                score=score,
-            )
+                scored.append(event.score.mean)
+            yield event
+        del state.fittest[name]
     if settings.goal is not None and scored:
         state.goal_reached = min(scored) >= settings.goal
+
+
+def _score_best(state: NetEvolutionState, name: str, engine: Engine) -> HeldOut:
+    """Evaluate `@best` on episodes after those that chose it: the best of many looks too good there."""
+    first = state.settings.held_out_episodes
+    return _play_held_out(state, name, "best", state.best[name], first, engine)
+
+
+def _play_held_out(
+    state: NetEvolutionState, name: str, individual: str, champion: NetChampion, first: int,
+    engine: Engine,
+) -> HeldOut:  # fmt: skip
+    """Return the event of a net's evaluation on held-out episodes, counted from `first`."""
+    episodes = range(first, first + state.settings.held_out_episodes)
+    opponents = state.held_out_opponents
+    values = evaluate_held_out(state.setup, name, champion.nets, opponents, episodes, engine)
+    return HeldOut(
+        step=state.generation,
+        population=name,
+        individual=individual,
+        uid=champion.uid,
+        episodes=len(values),
+        score=estimate_mean(values),
+    )

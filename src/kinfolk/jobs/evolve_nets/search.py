@@ -54,6 +54,7 @@ def make_searcher(settings: EvolveNets, pop: BasePop, key: int) -> Searcher:
     params = pop.get_params()
     start = np.zeros(params.shape[1]) if settings.zero_init else params[0]
     seed = int(fold_in(key, _STRATEGY)) & _UINT32_MASK
-    size, sigma, rate = settings.population, settings.step_size, settings.learning_rate
     algorithm = settings.search_algorithm
+    rate = settings.learning_rate if algorithm == "openai-es" else None
+    size, sigma = settings.population, settings.step_size
     return StrategySearch(make_strategy(algorithm, start, size, sigma, seed, rate))

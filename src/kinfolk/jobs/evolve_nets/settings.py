@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from collections.abc import Callable, Mapping
+from typing import Annotated, Any, Literal, NamedTuple
 
 from pydantic import Field, field_validator, model_validator
 
@@ -12,7 +13,9 @@ from kinfolk.nets.heads import HEADS
 from kinfolk.play.task import WorldRef
 
 _DEFAULT_MATCHES = 4  # fewer, and snes ends in a poor optimum of Pendulum now and then
+_HELD_OUT_EVALUATIONS = 10  # of a run, unless held_out_every is set
 _GYM_PREFIX = "gym:"
+_TRAJECTORY_SUFFIXES = (".npz", ".safetensors")
 AXES_SYNTAX = "NAME=LOW..HIGH[xCELLS][,...]"
 
 
@@ -121,11 +124,12 @@ class EvolveNets(Settings):
     )
     species_distance: float | None = setting(
         None,
-        "Dynamic nets nearer than this share of edges are one species (NEAT); by ga only.",
+        "Dynamic nets that differ in less than this share of edges are one species; by ga only.",
         gt=0.0,
+        le=1.0,
     )
     keep_running_stats: bool = setting(
-        True, "Dynamic nets keep the running statistics of their inputs; switch off to compare."
+        True, "Children keep the running statistics of their parents; switch off to compare."
     )
 
     inherit: tuple[Literal["env", "mem", "fit"], ...] = setting(
@@ -146,6 +150,9 @@ class EvolveNets(Settings):
     adversarial: str | None = setting(
         None, "Policy URI to be mistaken for by discriminators that evolve too."
     )
+    adversarial_fitness: Literal["sum", "mean"] = setting(
+        "sum", "Sum of the 2 x matches scores of adversarial imitation, or mean over matches."
+    )
     target_episodes: int = setting(8, "Episodes recorded of the imitated policy.", ge=1)
     archive: Annotated[tuple[ArchiveAxis, ...], Flag(metavar=AXES_SYNTAX)] = setting(
         (), "MAP-Elites archive with one or two measures as axes."
@@ -163,10 +170,10 @@ class EvolveNets(Settings):
     )
 
     held_out_episodes: int = setting(
-        100, "Held-out episodes that evaluate the best net; 0 for none.", ge=0
+        100, "Held-out episodes of each evaluation that chooses the best net; 0 for none.", ge=0
     )
     held_out_every: int | None = setting(
-        None, "Generations between held-out evaluations; by default at the end only.", ge=1
+        None, "Generations between held-out evaluations; by default ten in a run.", ge=1
     )
     goal: float | None = setting(None, "Score at which to stop; exit code 1 if it is missed.")
     goal_of: Literal["mean", "elite", "center"] = setting("elite", "Whose score the goal is of.")
@@ -206,19 +213,19 @@ class EvolveNets(Settings):
                 f"Dynamic nets have no fixed set of parameters, which {algorithm} needs. "
                 f"Use the algorithm ga, or feedforward or recurrent nets."
             )
-        elif self.normalize and self.net == "dynamic":
-            problem = "Dynamic nets standardise every node already: leave out normalize."
         elif is_strategy and self.inherit:
             lack = f"have no parents to inherit {self.inherit[0]} from"
             problem = f"Members drawn by {algorithm} {lack}. Use the algorithm ga."
-        elif is_strategy and self.elites:
-            problem = f"Elites are of the algorithm ga; {algorithm} has none."
         elif self.elites >= self.population:
             limit = f"fewer than the {self.population} members"
             problem = f"EvolveNets.elites must be {limit}, not {self.elites}."
         elif "env" in self.inherit and self.steps is None:
             end = "an end before the episode's"
             problem = f"To inherit env a generation must have {end}: set steps."
+        elif "mem" in self.inherit and self.net == "feedforward":
+            problem = "Feedforward nets have no memory to inherit: leave out mem, or change net."
+        elif "fit" in self.inherit and self.novelty:
+            problem = "Novelty selects without fitness: leave out fit of inherit, or novelty."
         elif self.hall_every and (self.imitate or self.adversarial or self.inherit):
             problem = "A hall of fame cannot be combined with imitation or inherit: leave one out."
         elif self.imitate and self.adversarial:
@@ -227,23 +234,32 @@ class EvolveNets(Settings):
             problem = "Imitation cannot be combined with inherit or archive: leave those out."
         elif self.archive and (is_strategy or len(self.archive) > 2):
             problem = "An archive has 1 or 2 axes, and needs the algorithm ga."
-        elif self.archive and (self.inherit or self.elites or self.crossover or self.novelty):
-            problem = (
-                "Parents from an archive are its elites: leave out inherit, elites, crossover and "
-                "novelty."
-            )
-        elif is_strategy and (self.crossover or self.species_distance or self.novelty):
-            problem = (
-                f"Crossover, species and novelty are of the algorithm ga; {algorithm} has none."
-            )
-        elif self.species_distance is not None and self.net != "dynamic":
-            problem = "Species are of dynamic nets: leave out species_distance."
+        elif self.archive and self.inherit:
+            problem = "Parents from an archive are its elites: leave out inherit."
         elif self.novelty and (self.imitate or self.adversarial):
             problem = "Imitation has no measures to be novel in: leave out novelty."
         elif self.goal is not None and self.goal_of == "center" and not is_strategy:
             problem = "Only strategies have a search centre: take the goal of elite or mean."
+        elif self.goal is not None and self.goal_of != "mean" and not self.held_out_episodes:
+            problem = f"The goal of {self.goal_of} is scored on held-out episodes: set some."
         if problem is not None:
             raise ValueError(problem)
+        return self
+
+    @model_validator(mode="after")
+    def _check_effects(self) -> EvolveNets:
+        """Check that every setting that is not at its default has an effect.
+
+        Raises:
+            ValueError: One has none; the message says where it would.
+        """
+        for name, scope in _SCOPES.items():
+            default = type(self).model_fields[name].default
+            if getattr(self, name) != default and not scope.applies(self):
+                raise ValueError(
+                    f"EvolveNets.{name} has an effect {scope.where} only. Here {self.net} nets "
+                    f"evolve by {self.search_name}: leave it out."
+                )
         return self
 
     @model_validator(mode="after")
@@ -300,7 +316,8 @@ class EvolveNets(Settings):
         if self.algorithm is not None:
             return self.algorithm
         needs_ga = self.net == "dynamic" or self.imitate or self.adversarial or self.self_adaptive
-        only_ga = (self.inherit, self.elites, self.archive, self.novelty, self.crossover)
+        only_ga = (self.inherit, self.elites, self.archive, self.novelty, self.crossover,
+                   self.selection != "truncation")  # fmt: skip
         has_one_agent = self.task.startswith(_GYM_PREFIX)
         return "snes" if has_one_agent and not needs_ga and not any(only_ga) else "ga"
 
@@ -323,3 +340,80 @@ class EvolveNets(Settings):
     def n_matches(self) -> int:
         """`matches`, or those of the default search."""
         return self.matches or (_DEFAULT_MATCHES if self.is_default_search else 1)
+
+    @property
+    def held_out_interval(self) -> int:
+        """`held_out_every`, or its default: every generation for a goal of elite or centre."""
+        if self.held_out_every is not None:
+            return self.held_out_every
+        if self.goal is not None and self.goal_of != "mean":
+            return 1
+        return -(-self.generations // _HELD_OUT_EVALUATIONS)
+
+    @property
+    def records_target(self) -> bool:
+        """Whether the imitated policy is played and recorded, not read from a file."""
+        source = self.imitate or self.adversarial
+        return source is not None and not source.endswith(_TRAJECTORY_SUFFIXES)
+
+    @property
+    def is_genetic(self) -> bool:
+        """Whether parents are selected among the members of the last generation."""
+        return self.search_algorithm == "ga" and not self.archive
+
+
+class _Scope(NamedTuple):
+    """Where a setting has an effect; elsewhere it is refused unless it is at its default."""
+
+    where: str  # completes "NAME has an effect ... only"
+    applies: Callable[[EvolveNets], bool]
+
+
+_STATIC = _Scope("with feedforward or recurrent nets", lambda s: s.net != "dynamic")
+_GENETIC = _Scope("with the algorithm ga without an archive", lambda s: s.is_genetic)
+_PLAYED = _Scope("where members play, not with imitate", lambda s: s.imitate is None)
+_HELD_OUT = _Scope("with held-out episodes", lambda s: s.held_out_episodes > 0)
+# Settings that are not listed have an effect in every evolution, or are checked above.
+_SCOPES: Mapping[str, _Scope] = {
+    "hidden": _STATIC,
+    "zero_init": _STATIC,
+    "normalize": _STATIC,
+    "sigma": _STATIC,
+    "self_adaptive": _Scope(
+        "where feedforward or recurrent nets mutate, by ga",
+        lambda s: s.net != "dynamic" and s.search_algorithm == "ga" and s.emitter is None,
+    ),
+    "learning_rate": _Scope(
+        "with the algorithm openai-es", lambda s: s.search_algorithm == "openai-es"
+    ),
+    "selection": _Scope(
+        "with the algorithm ga without an archive or species",
+        lambda s: s.is_genetic and s.species_distance is None,
+    ),
+    "tournament_size": _Scope("with selection tournament", lambda s: s.selection == "tournament"),
+    "elites": _GENETIC,
+    "crossover": _GENETIC,
+    "novelty": _GENETIC,
+    "species_distance": _Scope(
+        "with dynamic nets by the algorithm ga without an archive",
+        lambda s: s.is_genetic and s.net == "dynamic",
+    ),
+    "keep_running_stats": _Scope(
+        "with the algorithm ga without an archive, on dynamic nets or with normalize",
+        lambda s: s.is_genetic and (s.net == "dynamic" or s.normalizes),
+    ),
+    "matches": _PLAYED,
+    "steps": _PLAYED,
+    "adversarial_fitness": _Scope("with adversarial", lambda s: s.adversarial is not None),
+    "target_episodes": _Scope(
+        "where imitate or adversarial names a policy", lambda s: s.records_target
+    ),
+    "n_emitters": _Scope("with emitter", lambda s: s.emitter is not None),
+    "held_out_opponents": _HELD_OUT,
+    "held_out_every": _HELD_OUT,
+    "fitness": _Scope(
+        "where members play or have held-out episodes",
+        lambda s: not (s.imitate or s.adversarial) or s.held_out_episodes > 0,
+    ),
+    "goal_of": _Scope("with goal", lambda s: s.goal is not None),
+}

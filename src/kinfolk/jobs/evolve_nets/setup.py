@@ -27,7 +27,6 @@ from kinfolk.worlds import GYM_PREFIX
 
 FITNESS_KINDS = ("return", "per_life", "life")
 TARGET_EPISODES_START = HELD_OUT_START << 1  # episodes of the policy that is imitated
-TRAJECTORY_SUFFIXES = (".npz", ".safetensors")
 _NETS_BRANCH = 1  # branch of keys
 
 
@@ -156,6 +155,7 @@ def build_populations(settings: EvolveNets, setup: MatchSetup) -> dict[str, Base
         ("Worlds are inherited in", "env" in settings.inherit),
         ("Imitation is of", bool(settings.imitate or settings.adversarial)),
         ("An archive is of", bool(settings.archive)),
+        ("Novelty is of", bool(settings.novelty)),
     ):
         require(
             not is_used or len(setup.groups) == 1,
@@ -167,18 +167,16 @@ def build_populations(settings: EvolveNets, setup: MatchSetup) -> dict[str, Base
     populations: dict[str, BasePop] = {}
     for number, (name, groups) in enumerate(setup.groups.items()):
         inputs, outputs = net_sizes(setup.spec, groups, settings.head)
-        nets = make_nets(
-            settings.net,
-            settings.population,
-            inputs + setup.n_zero_inputs,
-            outputs + (1 if settings.adversarial else 0),
-            settings.hidden,
-            key=int(fold_in(key, number)),
-            sigma=settings.step_size,
-            self_adaptive=settings.self_adaptive,
-            zero=settings.zero_init,
-            normalize=settings.normalizes,
-        )
+        n_all_outputs = outputs + (1 if settings.adversarial else 0)
+        options: dict[str, Any] = {"key": int(fold_in(key, number))}
+        if settings.net != "dynamic":
+            options["hidden"] = settings.hidden
+            options["sigma"] = settings.step_size
+            options["self_adaptive"] = settings.self_adaptive
+            options["zero"] = settings.zero_init
+            options["normalize"] = settings.normalizes
+        n_inputs = inputs + setup.n_zero_inputs
+        nets = make_nets(settings.net, settings.population, n_inputs, n_all_outputs, **options)
         first = number * UID_STRIDE
         if settings.adversarial:
             populations[name] = GeneratorDiscriminatorPop(nets, outputs, 1, inherits, first)
@@ -210,7 +208,8 @@ def build_fitness(settings: EvolveNets, setup: MatchSetup) -> Any:
         f"gym:CartPole-v1; {settings.task} has {spec.rows} rows and the head is {settings.head}.",
     )
     target = _load_target(settings, str(settings.adversarial), setup, group)
-    return AdversarialFitness(setup, target, settings.chunk_size)
+    summed = settings.adversarial_fitness == "sum"
+    return AdversarialFitness(setup, target, settings.chunk_size, summed)
 
 
 def _load_target(settings: EvolveNets, source: str, setup: MatchSetup, group: str) -> Trajectories:
@@ -222,7 +221,7 @@ def _load_target(settings: EvolveNets, source: str, setup: MatchSetup, group: st
         setup: How populations meet in matches.
         group: The group whose agents are imitated.
     """
-    if source.endswith(TRAJECTORY_SUFFIXES):
+    if not settings.records_target:
         inputs, _ = net_sizes(setup.spec, [group], settings.head)
         return read_trajectories(Path(source), inputs, setup.spec.n_heads)
     episodes = range(TARGET_EPISODES_START, TARGET_EPISODES_START + settings.target_episodes)
@@ -239,8 +238,13 @@ def resolve_held_out_opponents(
     By default opponents act at random.
 
     Raises:
-        SettingsError: The settings name a population that does not exist.
+        SettingsError: The settings name a population that does not exist or meets no other.
     """
+    require(
+        not settings.held_out_opponents or len(setup.groups) > 1,
+        f"Rivals are for populations that meet each other; {settings.task} has one. "
+        f"Give the other groups a policy with fixed.",
+    )
     uris = dict.fromkeys(setup.groups, "kin://random") | settings.held_out_opponents
     names = ", ".join(setup.groups)
     for name in uris:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from kinfolk.core.arrays import AnyArray
-from kinfolk.core.errors import require
+from kinfolk.core.arrays import AnyArray, Floats
+from kinfolk.core.errors import DamagedRunError, require
 from kinfolk.core.events import FileChunk, Snapshot
 from kinfolk.core.random import fold_in, seed_key
 from kinfolk.evaluation.statistics import Estimate
@@ -42,6 +43,7 @@ from kinfolk.store.arrays import BEST, PolicyFile, make_policy_chunk
 _SEARCHER_BRANCH = 4  # branch of the root key
 # Fields of the state that a snapshot stores as they are.
 _NOTED = ("generation", "evaluations", "steps", "goal_reached", "mean_fitness", "held_out_scores")
+_CHAMPIONS = ("best", "fittest")  # fields of the state that hold nets by population
 
 
 class NetChampion(NamedTuple):
@@ -49,6 +51,7 @@ class NetChampion(NamedTuple):
 
     uid: int
     nets: Any
+    score: float = -math.inf  # its fitness, or its held-out score
 
 
 @dataclass
@@ -70,8 +73,9 @@ class NetEvolutionState:
         held_out_scores: Last held-out estimate, by population.
         founders: Founder of each living member, by population and uid.
         latest: By population, `elite` and, of a strategy, `center` of the last generation.
-        best: Net with the best held-out score, by population.
-        best_score: Held-out score of that net, by population.
+        fittest: By population, the fittest member since the last held-out evaluation, with its
+            fitness; of equals, the last.
+        best: By population, the net with the best held-out score so far, and that score.
         hall: Past champions, which the other populations meet too.
     """
 
@@ -89,8 +93,8 @@ class NetEvolutionState:
     held_out_scores: dict[str, list[Any]] = field(default_factory=dict)
     founders: dict[str, dict[int, int]] = field(default_factory=dict)
     latest: dict[str, dict[str, NetChampion]] = field(default_factory=dict)
+    fittest: dict[str, NetChampion] = field(default_factory=dict)
     best: dict[str, NetChampion] = field(default_factory=dict)
-    best_score: dict[str, float] = field(default_factory=dict)
     hall: list[HallNet] = field(default_factory=list)
 
     def is_over_after(self, generations: int) -> bool:
@@ -102,23 +106,29 @@ class NetEvolutionState:
     @property
     def is_held_out_due(self) -> bool:
         """Whether the current generation ends with a held-out evaluation."""
-        settings, done = self.settings, self.generation + 1
-        every = settings.held_out_every
-        if every is None and settings.goal is not None and settings.goal_of != "mean":
-            every = 1
-        return self.is_over_after(done) or (every is not None and done % every == 0)
+        done = self.generation + 1
+        return self.is_over_after(done) or done % self.settings.held_out_interval == 0
 
-    def record_elite(self, name: str, pop: BasePop, member: int) -> None:
+    def record_elite(self, name: str, pop: BasePop, total: Floats) -> None:
         """Copy the best member of a generation, before the next one replaces it.
 
         Args:
             name: Name of the population.
-            pop: Population that holds the member.
-            member: Index of the best member.
+            pop: Population that was scored.
+            total: `[members]`, fitness together with inherited fitness.
         """
-        nets: Any = pop.nets
-        elite = nets.select([member])
-        self.latest[name] = {"elite": NetChampion(int(pop.uid[member]), elite)}
+        member = int(np.argmax(total))
+        elite = NetChampion(int(pop.uid[member]), pop.nets.select([member]), float(total[member]))
+        self.latest[name] = {"elite": elite}
+        if name not in self.fittest or elite.score >= self.fittest[name].score:
+            self.fittest[name] = elite
+
+    def candidates(self, name: str) -> dict[str, NetChampion]:
+        """Return the nets that a held-out evaluation compares: of this generation, and the fittest."""
+        latest, fittest = self.latest[name], self.fittest[name]
+        if fittest.uid == latest["elite"].uid:
+            return latest
+        return latest | {"fittest": fittest}
 
     def record_center(self, name: str) -> None:
         """Copy the centre of a strategy, after it was updated."""
@@ -136,48 +146,53 @@ class NetEvolutionState:
 
         Args:
             name: Name of the population.
-            individual: `elite` or `center`.
+            individual: `elite`, `center` or `fittest`.
             champion: Net that was evaluated.
             score: Mean score with its confidence interval.
         """
-        if individual == "center" or "center" not in self.latest[name]:
+        is_latest = "elite" if "center" not in self.latest[name] else "center"
+        if individual == is_latest:
             self.held_out_scores[name] = list(score)
-        if name not in self.best_score or score.mean > self.best_score[name]:
-            self.best[name], self.best_score[name] = champion, score.mean
+        if name not in self.best or score.mean > self.best[name].score:
+            self.best[name] = champion._replace(score=score.mean)
 
     def saved_champions(self, name: str) -> dict[str, NetChampion]:
-        """Return the nets that `@best` and `@latest` of a run play."""
+        """Return the nets that a run keeps, by version: the latest, and `best` once it is known."""
         latest = self.latest[name].get("center") or self.latest[name]["elite"]
-        return {"best": self.best.get(name, latest), "latest": latest}
+        saved = {f"{self.generation:08d}": latest}
+        if name in self.best:
+            saved[BEST] = self.best[name]
+        return saved
 
     def snapshot(self) -> Snapshot:
         """Return the whole state as arrays and notes."""
         arrays: dict[str, AnyArray] = {}
         searches: dict[str, Any] = {}
-        best: dict[str, Any] = {}
         for name, pop in self.populations.items():
             arrays |= {f"pops/{name}/{k}": v for k, v in pop.to_arrays().items()}
             search_state = self.searchers[name].state_dict()
             arrays |= {f"search/{name}/{k}": v for k, v in search_state.arrays.items()}
             searches[name] = {"notes": search_state.values, "next_uid": pop.next_uid}
-            champion = self.saved_champions(name)["best"]
-            arrays |= {f"best/{name}/{k}": v for k, v in champion.nets.to_arrays().items()}
-            best[name] = [self.best_score.get(name), champion.uid, champion.nets.config()]
         arrays |= {f"env/{k}": v for k, v in getattr(self.fitness, "env", {}).items()}
         founders = {n: [[k, v] for k, v in known.items()] for n, known in self.founders.items()}
         notes = {name: getattr(self, name) for name in _NOTED}
         arrays |= hall_arrays(self.hall)
-        notes |= {"founders": founders, "searches": searches, "best": best}
+        notes |= {"founders": founders, "searches": searches}
+        notes["champions"] = []
+        for kind in _CHAMPIONS:
+            for name, champion in getattr(self, kind).items():
+                nets = champion.nets
+                notes["champions"].append([kind, name, champion.uid, champion.score, nets.config()])
+                arrays |= {f"{kind}/{name}/{k}": v for k, v in nets.to_arrays().items()}
         notes["hall"] = hall_notes(self.hall)
         return Snapshot(step=self.generation, arrays=arrays, notes=notes)
 
     def policy_files(self) -> Iterator[FileChunk]:
         """Yield the nets that play as `run:NAME`, in a file each."""
         for name in self.populations:
-            for moment, (_, nets) in self.saved_champions(name).items():
-                settings = self.setup.policy_settings(name, nets)
-                version = BEST if moment == BEST else f"{self.generation:08d}"
-                policy = PolicyFile(CLASS_PATH, settings, nets.to_arrays())
+            for version, champion in self.saved_champions(name).items():
+                settings = self.setup.policy_settings(name, champion.nets)
+                policy = PolicyFile(CLASS_PATH, settings, champion.nets.to_arrays())
                 yield make_policy_chunk(name, version, policy)
 
     def archive_figures(self) -> Iterator[FileChunk]:
@@ -190,8 +205,17 @@ class NetEvolutionState:
                 yield FileChunk(path="map.svg", data=svg.encode())
 
     def restore(self, snapshot: Snapshot) -> None:
-        """Restore the state of a snapshot."""
+        """Restore the state of a snapshot.
+
+        Raises:
+            DamagedRunError: An earlier kinfolk wrote it.
+        """
         notes, arrays = snapshot.notes, snapshot.arrays
+        if "champions" not in notes:
+            raise DamagedRunError(
+                "The checkpoint is of an earlier kinfolk, which did not keep the best nets of a run. "
+                "Start the evolution again."
+            )
         for name in _NOTED:
             value = notes[name]
             setattr(self, name, dict(value) if isinstance(value, dict) else value)
@@ -201,10 +225,9 @@ class NetEvolutionState:
             search_state = OptimizerState(select_arrays(arrays, f"search/{name}"), search["notes"])
             self.searchers[name].load_state_dict(search_state)
             self.founders[name] = {int(k): int(v) for k, v in notes["founders"][name]}
-            score, uid, config = notes["best"][name]
-            if score is not None:
-                nets = nets_from_config(config, select_arrays(arrays, f"best/{name}"))
-                self.best[name], self.best_score[name] = NetChampion(uid, nets), score
+        for kind, name, uid, score, config in notes["champions"]:
+            nets = nets_from_config(config, select_arrays(arrays, f"{kind}/{name}"))
+            getattr(self, kind)[name] = NetChampion(uid, nets, score)
         self.hall = hall_from_snapshot(notes["hall"], arrays)
         if hasattr(self.fitness, "env"):
             self.fitness.env = select_arrays(arrays, "env")

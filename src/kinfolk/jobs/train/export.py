@@ -45,7 +45,13 @@ def export_policy(
     if format == "safetensors":
         write_policy(out, stored)
         return f"The weights of {path} are in {out}."
-    settings = validate_settings(Train, open_run(path.parents[2]).config["settings"])
+    config = open_run(path.parents[2]).config
+    if config["job"] != "train":
+        raise SettingsError(
+            f"{name} was made by {config['job']}. Only nets of kinfolk train are exported as {format}; "
+            f"export it as safetensors, which kinfolk.nets.load_nets reads if it is an evolved net."
+        )
+    settings = validate_settings(Train, config["settings"])
     resolved = ResolvedPolicy(stored.class_path, stored.settings, stored.arrays)
     built = build_policy(resolved, settings.world_ref.spec, batch_invariant=False)
     net = formats.require_exportable(built, name)

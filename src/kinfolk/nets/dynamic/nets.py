@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from kinfolk.core.arrays import AnyArray, Arrays, Bools, Floats, Ints, is_tensor
-from kinfolk.core.errors import require
+from kinfolk.core.errors import SettingsError, require
 from kinfolk.core.random import fold_in
 from kinfolk.nets.base import BaseNets
 from kinfolk.nets.dynamic import graph as graphs
@@ -20,6 +20,7 @@ from kinfolk.nets.dynamic.forward import NodeState, run_passes
 from kinfolk.nets.dynamic.graph import FREE, MAX_SOURCES, GraphArrays
 from kinfolk.nets.dynamic.mutation import mutate_graphs
 from kinfolk.nets.forward import check_net_sizes
+from kinfolk.nets.memory import clear_rows
 from kinfolk.nets.numerics import draw_seed
 from kinfolk.nets.running_stats import RunningStats, merge_running_stats
 
@@ -96,10 +97,10 @@ class DynamicNets(BaseNets):
         copies = (np.repeat(part[:, None], batch, 1) for part in self.running_stats)
         return NodeState(zeros, zeros.copy(), *copies)
 
-    def __call__(self, x: Any, memory: NodeState | None = None) -> tuple[Any, NodeState]:
+    def __call__(self, x: Any, mem: NodeState | None = None) -> tuple[Any, NodeState]:
         """Return outputs `[nets, batch, outputs]` for inputs `[nets, batch, inputs]`, and new state.
 
-        The outputs are a tensor if `x` is one; the state consists of arrays either way.
+        Tensors return tensors, and arrays return arrays; `mem` may be of either.
 
         Raises:
             SettingsError: `x` is not `[nets, batch, inputs]`, or the memory does not fit it.
@@ -107,8 +108,8 @@ class DynamicNets(BaseNets):
         self.check_inputs(x)
         inputs = np.asarray(x, dtype=np.float64)
         nets, batch = inputs.shape[:2]
-        before = self.check_memory(memory, batch)
-        after = NodeState(*(part.reshape(nets * batch, -1).copy() for part in before))
+        before = self.check_memory(mem, batch)
+        after = NodeState(*(np.asarray(part).copy().reshape(nets * batch, -1) for part in before))
         rows = np.arange(nets * batch, dtype=np.int64)
         out = self.run_rows(rows // batch, rows, inputs.reshape(nets * batch, -1), after, True)
         shaped = NodeState(*(part.reshape(nets, batch, -1) for part in after))
@@ -117,7 +118,8 @@ class DynamicNets(BaseNets):
             return result, shaped
         import torch
 
-        return torch.from_numpy(result), shaped
+        tensors: Any = map(torch.from_numpy, shaped)
+        return torch.from_numpy(result), NodeState(*tensors)
 
     def run_rows(
         self, member: Ints, stats_row: Ints, x: AnyArray, state: NodeState, update_stats: bool
@@ -140,8 +142,7 @@ class DynamicNets(BaseNets):
 
     def reset(self, memory: NodeState, done: Bools | None = None) -> NodeState:
         """Return memory with the rows of `done`, `[nets, batch]`, or all set to zero; statistics stay."""
-        keep = 0.0 if done is None else ~np.asarray(done)[..., None]
-        return memory._replace(x=memory.x * keep, z=memory.z * keep)
+        return memory._replace(x=clear_rows(memory.x, done), z=clear_rows(memory.z, done))
 
     def merge_copies(self, memories: Sequence[NodeState]) -> list[NodeState]:
         """Merge the running statistics of all rows into the members', memory by memory, row by row.
@@ -176,10 +177,11 @@ class DynamicNets(BaseNets):
         cross_graphs(self.graph, other, np.asarray(crossed), keys, self.inputs, scratch)
 
     def distances(self) -> Floats:
-        """Return how different any two members are, `[nets, nets]`: the share of unshared edges.
+        """Return the share of edges in which any two members differ, `[nets, nets]`, from 0 to 1.
 
-        Edges match if both of their nodes do, by descent; their number is divided by that of the
-        member with more, as in NEAT. Weights of matching edges are frozen and do not count.
+        It is the Jaccard distance: of the edges that either has, the share that only one has. Edges
+        match if both of their nodes do, by descent, so nets of different founders have a distance of
+        1. Weights of matching edges are frozen and do not count.
         """
         g = self.graph
         net, node, edge = np.nonzero(g.source >= 0)
@@ -188,9 +190,21 @@ class DynamicNets(BaseNets):
         has_gene = np.zeros((self.num_nets, max(len(genes), 1)))
         has_gene[net, column] = 1.0
         counts, shared = has_gene.sum(axis=1), has_gene @ has_gene.T
-        unshared = counts[:, None] + counts - 2 * shared
-        shares: Floats = unshared / np.maximum(np.maximum(counts[:, None], counts), 1.0)
+        either = counts[:, None] + counts - shared
+        shares: Floats = (either - shared) / np.maximum(either, 1.0)
         return shares
+
+    def get_params(self) -> AnyArray:
+        """Raise SettingsError: dynamic nets differ in their weights, also in number."""
+        raise SettingsError(
+            "Dynamic nets have no fixed set of parameters, which evolution strategies "
+            "need. Use the algorithm ga, or feedforward or recurrent nets."
+        )
+
+    def set_params(self, params: Any) -> None:
+        """Raise SettingsError: dynamic nets differ in their weights, also in number."""
+        del params
+        self.get_params()
 
     def adapt_memory(self, memory: NodeState) -> NodeState:
         """Return a memory from before the last mutation in the shape of the current nodes.
@@ -199,7 +213,8 @@ class DynamicNets(BaseNets):
         """
         missing = self.capacity - memory.z.shape[2]
         fresh = self.graph.fresh[:, None]
-        x, z = (np.where(fresh, 0.0, graphs.pad_slots(part, 2, missing)) for part in memory[:2])
+        parts = [np.asarray(part) for part in memory[:2]]
+        x, z = (np.where(fresh, 0.0, graphs.pad_slots(part, 2, missing)) for part in parts)
         return self.initial_memory(memory.z.shape[1])._replace(x=x, z=z)
 
     def to_arrays(self) -> dict[str, AnyArray]:

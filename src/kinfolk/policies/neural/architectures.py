@@ -152,6 +152,8 @@ class CustomNetPolicy(NeuralPolicy):
         ContractError: The module returns other shapes than `modules.py` requires.
     """
 
+    pads_inputs = False  # the module has as many inputs as the observation has numbers
+
     def __init__(
         self,
         spec: WorldSpec,

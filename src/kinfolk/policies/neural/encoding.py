@@ -32,7 +32,7 @@ Float32Array = npt.NDArray[np.float32]
 
 _ENERGY_SCALE = 1.0 / 320.0  # codes are 32nds of energy; ten units of energy become 1
 _INTEGER_SCALE = 1.0 / 16.0  # for integers of unknown meaning
-_MULTIPLE = 8  # the input width is a multiple: then every row is aligned (see batch_invariance)
+_MULTIPLE = 8  # of padded inputs, so that every row is aligned (see batch_invariance)
 
 
 class FieldEncoding(NamedTuple):
@@ -182,15 +182,18 @@ class FeatureEncoder:
 
     Args:
         spec: Spec of the observations to encode.
+        padded: Whether zeros fill the input up to a multiple of 8 columns.
     """
 
-    def __init__(self, spec: WorldSpec) -> None:
+    def __init__(self, spec: WorldSpec, padded: bool = True) -> None:
         groups = spec.groups
         self._layouts = [_lay_out_fields(spec.world, group) for group in groups]
         self._groups_share_fields = all(group.fields == groups[0].fields for group in groups)
         widths = [sum(f.n_cells * f.n_planes for _, f in layout) for layout in self._layouts]
         self._n_groups, self._group_offset = len(groups), max(widths)
-        n_features = self._group_offset + (len(groups) if len(groups) > 1 else 0)
+        n_inputs = self._group_offset + (len(groups) if len(groups) > 1 else 0)
+        if padded:
+            n_inputs = -(-n_inputs // _MULTIPLE) * _MULTIPLE
         # Numbers overwrite what the buffer held; a one-hot writes the ones alone.
         kinds = [kind for _, field in self._layouts[0] for kind in field.parts[:, KIND]]
         is_overwritten = self._groups_share_fields and ONE_HOT not in kinds
@@ -200,7 +203,7 @@ class FeatureEncoder:
         ends = np.cumsum(sizes)
         continuous = np.flatnonzero(spec.n_choices[0] == 0)
         self.shape = NetShape(
-            inputs=-(-n_features // _MULTIPLE) * _MULTIPLE,
+            inputs=n_inputs,
             outputs=int(ends[-1]),
             planes=windows[0] if len(set(windows)) == 1 else None,
             log_std_columns=tuple((ends[continuous] - 1).tolist()),

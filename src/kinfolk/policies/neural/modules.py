@@ -1,7 +1,7 @@
 """Actor-critic nets: a body that turns inputs into features, with an actor and a critic head.
 
 A net of your own is any `torch.nn.Module` made as `Net(shape, **settings)` with `shape` a `NetShape`
-(`inputs` and `outputs` are numbers of columns), whose `forward(x)` of `x [n, inputs]` returns
+(`inputs` are the numbers of the observation, `outputs` those of all action heads), whose `forward(x)` of `x [n, inputs]` returns
 `(logits [n, outputs], value [n])`; a continuous action head has two outputs, its mean and the
 logarithm of its standard deviation (`shape.log_std_columns`). Its settings are written
 `kin://net?module=mine.Net&settings={"width":37}` or, in a file,

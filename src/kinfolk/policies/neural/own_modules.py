@@ -35,6 +35,11 @@ def register_module(module: Any) -> str:
     """
     is_module = isinstance(module, nn.Module)
     require(
+        not hasattr(module, "apply_selection"),
+        f"{type(module).__name__} is a population, which gradients do not train. Of ModuleNets give a "
+        f"member, nets.module(member).",
+    )
+    require(
         is_module or callable(module),
         f"A net is a torch.nn.Module, its class or a function that makes one, not {module!r}.",
     )

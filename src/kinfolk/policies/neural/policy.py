@@ -10,7 +10,7 @@ Training changes the weights; `architectures.py` has the nets.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
@@ -75,6 +75,8 @@ class NeuralPolicy(StatelessPolicy):
         distribution: Distribution of continuous actions, `gaussian` or `squashed`.
     """
 
+    pads_inputs: ClassVar[bool] = True  # with zeros, to a width at which every row is aligned
+
     def __init__(
         self,
         spec: WorldSpec,
@@ -88,7 +90,8 @@ class NeuralPolicy(StatelessPolicy):
         torch.set_num_threads(1)
         self._transform = make_transform(transform, spec)
         self.input_spec = spec if self._transform is None else self._transform.spec
-        self.spec, self.encoder, self.greedy = spec, FeatureEncoder(self.input_spec), greedy
+        self.spec, self.greedy = spec, greedy
+        self.encoder = FeatureEncoder(self.input_spec, self.pads_inputs)
         self.layout = make_action_layout(spec, distribution)
         has_mask = any(field.name == ACTION_MASK for field in self.input_spec.groups[0].fields)
         self.has_action_mask = has_mask  # the observations say which choices are allowed

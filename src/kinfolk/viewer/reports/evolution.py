@@ -181,7 +181,8 @@ def report_nets(settings: Mapping[str, Any], events: EventList) -> list[Block]:
         done = len(next(iter(scored.values()), []))
         blocks.append(make_text("", [f"{done} of {settings.get('generations')} generations."]))
     else:
-        rows = [make_row(name, value) for name, value in last["held_out"].items()]
+        rows = [make_row(f"{name}, @best", value) for name, value in last.get("best", {}).items()]
+        rows += [make_row(f"{name}, last", value) for name, value in last["held_out"].items()]
         if rows:
             axis = "score in held-out episodes, 95 % interval"
             blocks.append(make_estimates("Final evaluation", axis, rows))
@@ -210,9 +211,11 @@ def report_nets(settings: Mapping[str, Any], events: EventList) -> list[Block]:
 
 
 def _list_held_out(evaluations: EventList, of: str) -> list[Block]:
-    """Return the scores of the elite and of the centre in held-out episodes over generations."""
+    """Return the scores of candidates for `@best` in held-out episodes over generations."""
     lines = []
-    for individual in dict.fromkeys(event["individual"] for event in evaluations):
+    individuals = dict.fromkeys(event["individual"] for event in evaluations)
+    individuals.pop("best", None)  # scored once, on other episodes
+    for individual in individuals:
         mine = [event for event in evaluations if event["individual"] == individual]
         scores = [event["score"] for event in mine]
         lines.append(make_line(individual, _column(mine, "step"), *_split_estimates(scores)))
