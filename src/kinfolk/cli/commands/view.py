@@ -15,7 +15,6 @@ from kinfolk.core.errors import UsageError
 from kinfolk.core.imports import import_libraries
 
 PORT = 8713
-_KEYS = (("run", "replay"), ("with", "withReplay"))  # in the address of the page
 
 
 def view(
@@ -108,8 +107,10 @@ def _make_fragment(replays: list[tuple[Path | None, str | None]]) -> str:
     """
     from urllib.parse import urlencode
 
+    from kinfolk.viewer.run_index import ADDRESS_KEYS
+
     parameters: dict[str, str] = {}
-    for (run, replay), (name, game) in zip(replays, _KEYS, strict=True):
+    for (run, replay), (name, game) in zip(replays, ADDRESS_KEYS, strict=True):
         if run is not None:
             parameters |= {name: run.resolve().name, game: replay or ""}
     text = urlencode({name: value for name, value in parameters.items() if value})
