@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
@@ -250,7 +251,8 @@ def plot(
 ) -> None:
     """Draw runs as a figure: learning curves, estimates, populations, payoffs, archives, profiles.
 
-    Runs that differ in their seed only become one line with a 95 % interval over seeds.
+    Runs that differ in their seed only are pooled: one line or marker, with a 95 % interval over
+    seeds. Payoffs, archives, and populations and profiles of an evaluation are of one run.
     """
     from kinfolk.evaluation.figures.style import save_figure
     from kinfolk.jobs.figures.kinds import draw_runs
@@ -258,7 +260,10 @@ def plot(
     from kinfolk.store.run import open_run
 
     opened = [open_run(run) for run in runs]
-    figure = draw_runs([FigureSource.of_run(run) for run in opened], kind, metric)
+    with warnings.catch_warnings(record=True) as caught:
+        figure = draw_runs([FigureSource.of_run(run) for run in opened], kind, metric)
+    for warning in caught:
+        note(str(warning.message))
     path = out or Path(f"{opened[0].name}{f'-{kind}' if kind else ''}.pdf")
     save_figure(figure, path)
     note(f"{path}: {path.stat().st_size / 1024:,.0f} KB")
