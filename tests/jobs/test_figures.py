@@ -189,8 +189,8 @@ def test_a_figure_of_populations_says_where_it_stops(tmp_path, capsys):
     stops = f"stops at tick {shortest}, where the shortest of its 10 episodes ends"
     with pytest.warns(UserWarning, match=stops):
         x, y, _ = labels(kf.runs(tmp_path)[0].plot("populations"))
-    assert x == f"tick, up to the end of the shortest episode ({shortest}; the longest: {longest})"
-    assert y == "alive\nmean, 95 % interval over 10 episodes, the first of 12"
+    assert x == f"tick; ends with the shortest episode\n(the longest has {longest} ticks)"
+    assert y == "alive, first 10 of 12 episodes\nmean, 95 % interval over 10 episodes"
     with pytest.raises(SystemExit) as left:
         main(
             [

@@ -134,19 +134,17 @@ def draw_populations(sources: Sequence[FigureSource], metric: str | None) -> Any
         for group, series in zip(trace.groups, trace.populations.T, strict=True):
             curve = Curve(range(len(series)), series.tolist())
             lines.setdefault(group, []).append(curve)
-    over = "episodes"
+    y_label = "alive"
     if n_traced < settings.episodes:
-        over = f"episodes, the first of {settings.episodes}"
+        y_label = f"alive, first {n_traced} of {settings.episodes} episodes"
     ends = [curve.x[-1] for curve in next(iter(lines.values()))]
     x_label = "tick"
     if min(ends) < max(ends):
-        x_label = (
-            f"tick, up to the end of the shortest episode ({min(ends)}; the longest: {max(ends)})"
-        )
+        x_label = f"tick; ends with the shortest episode\n(the longest has {max(ends)} ticks)"
         warnings.warn(
             f"The figure of populations stops at tick {min(ends)}, where the shortest of its {n_traced} "
             f"episodes ends; the longest has {max(ends)} ticks. Their lengths are in the evaluation's "
             "`ticks`.",
             stacklevel=2,
         )
-    return draw_curves(lines, x_label, "alive", over=over)
+    return draw_curves(lines, x_label, y_label, over="episodes")
