@@ -156,6 +156,12 @@ def test_the_game_of_a_comparison_can_be_captured(browser, comparison):
         (["mp4", "{run}", "--tab", "4"],
          "The run {run} has no roles, so its page has no panel of roles. Choose --tab agent, charts, "
          "lineage or run."),
+        (["png", "{run}", "--tick", "301"], "The game has the ticks 0 to 300, not 301."),
+        (["png", "{run}", "--descendants"],
+         "--descendants marks the kin of an agent: say which with --agent UID."),
+        (["png", "{run}", "--part", "map", "--tab", "run"],
+         "--tab chooses a panel of --part page; --part map has none."),
+        (["gif", "{run}", "--out", "film.mp4"], "This command writes a gif, not a mp4: --out film.mp4"),
         (["png", "{run}", "--size", "20x20"], "Screenshot.width must be at least 200, not '20'."),
         (["png", "{run}", "--replay", "none"],
          "The run {run} has no replay 'none'. Known: game-00000."),
@@ -167,6 +173,15 @@ def test_wrong_arguments_are_explained(runs, arguments, message, capsys):
         main(["export", *filled])
     assert exited.value.code == 2
     assert capsys.readouterr().err.strip() == message.format(run=runs / "savanna")
+
+
+def test_an_agent_that_never_lived_is_refused(browser, runs):
+    screenshot = Screenshot(selected_uid=99999)
+    with (
+        pytest.raises(UsageError, match=r"^The game has no agent 99999 among its \d+ agents\.$"),
+        open_page([(runs / "savanna", None)], screenshot),
+    ):
+        pass
 
 
 def test_a_missing_browser_is_reported(monkeypatch):

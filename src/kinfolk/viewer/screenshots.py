@@ -27,6 +27,7 @@ from kinfolk.viewer.run_index import ADDRESS_KEYS, RunIndex
 from kinfolk.viewer.server import make_app, serve_in_thread
 
 PART_SELECTORS = {"map": ".maps", "charts": ".charts", "page": "body", "lineage": ".lineage"}
+_AGENTS = "kinfolk.player.main.replay.agents"  # in the page
 TAB_NAMES = ("agent", "charts", "lineage", "roles", "run")  # in the order of their keys, 1 to 5
 
 
@@ -101,7 +102,7 @@ def open_page(
         The open page, for `capture`.
 
     Raises:
-        UsageError: There is no such part, theme or replay, or Chromium is not installed.
+        UsageError: There is no such part, theme, replay or agent, or Chromium is not installed.
     """
     _check_screenshot(screenshot, replays)
     runs = _ShownRuns([run for run, _ in replays])
@@ -119,6 +120,10 @@ def open_page(
     with serve_in_thread(make_app(runs)) as root:
         url = f"{root}#{urlencode(address)}"
         with open_browser_page(url, screenshot.width, screenshot.height) as page:
+            uid = screenshot.selected_uid
+            if uid is not None and not page.evaluate(f"!!{_AGENTS}.get({uid})"):
+                n_agents = page.evaluate(f"{_AGENTS}.agents.size")
+                raise UsageError(f"The game has no agent {uid} among its {n_agents:,} agents.")
             page.evaluate(f"kinfolk.prepareScreenshot({arguments})")
             yield page
 
