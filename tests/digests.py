@@ -4,8 +4,8 @@
     python tests/digests.py --out after.json
     python tests/digests.py --compare before.json after.json
 
-A digest covers numbers only, as a sorted multiset per kind of event and per kind of file, so that it
-does not depend on the names of fields, classes, files or events.
+A digest covers the numbers of one field of one kind of event or file. Two recordings are compared in
+what both have: a field under a new name is found by its digest, and an added one is no difference.
 """
 
 from __future__ import annotations
@@ -60,38 +60,39 @@ PREDATION = {"world": "savanna", "preset": "shared_prey_trained", "worlds": 8, "
 LEARNING = {"n_epochs": 2, "minibatch_size": 512}
 
 
-def leaves(value: Any) -> Iterator[str]:
-    """Yield every number in nested plain values as text with all its digits."""
+def leaves(value: Any, field: str) -> Iterator[tuple[str, str]]:
+    """Yield every number in nested plain values, as its field and its text with all digits."""
     if isinstance(value, dict):
-        for item in value.values():
-            yield from leaves(item)
+        for name, item in value.items():
+            yield from leaves(item, f"{field}.{name}")
     elif isinstance(value, list | tuple | set):
         for item in value:
-            yield from leaves(item)
+            yield from leaves(item, field)
     elif isinstance(value, np.ndarray):
-        yield hashlib.sha256(np.ascontiguousarray(value).tobytes()).hexdigest()
+        yield field, hashlib.sha256(np.ascontiguousarray(value).tobytes()).hexdigest()
     elif isinstance(value, np.generic):
-        yield from leaves(value.item())
+        yield from leaves(value.item(), field)
     elif isinstance(value, bool | int | float):
-        yield repr(float(value))
+        yield field, repr(float(value))
 
 
 class Digests:
-    """Sorted multisets of numbers by kind, hashed at the end."""
+    """Sorted multisets of numbers by field, hashed at the end."""
 
     def __init__(self) -> None:
-        self._kinds: dict[str, list[str]] = defaultdict(list)
+        self._fields: dict[str, list[str]] = defaultdict(list)
 
     def add(self, kind: str, value: Any) -> None:
-        """Take the numbers in `value` into the digest of `kind`."""
-        self._kinds[kind] += list(leaves(value))
+        """Take the numbers in `value` into the digests of its fields."""
+        for field, number in leaves(value, kind):
+            self._fields[field].append(number)
 
     def result(self) -> dict[str, str]:
-        """Return `kind: hash (count of numbers)`."""
+        """Return `field: hash (count of numbers)`."""
         return {
-            kind: hashlib.sha256("\n".join(sorted(found)).encode()).hexdigest()[:16]
+            field: hashlib.sha256("\n".join(sorted(found)).encode()).hexdigest()[:16]
             + f" ({len(found)})"
-            for kind, found in sorted(self._kinds.items())
+            for field, found in sorted(self._fields.items())
         }
 
 
@@ -104,7 +105,8 @@ def job_digests(items: Iterable[Event | Snapshot | FileChunk]) -> dict[str, str]
         if isinstance(item, Event):
             digests.add(item.kind, json.loads(item.to_json_line()))
         elif isinstance(item, Snapshot):
-            digests.add("snapshot", [decode_text(array) for array in item.arrays.values()])
+            for name, array in item.arrays.items():
+                digests.add(f"snapshot.{name}", decode_text(array))
         else:
             files[item.path] = (files[item.path] if item.append else b"") + item.data
     for name, data in files.items():
@@ -127,7 +129,7 @@ def file_numbers(name: str, data: bytes) -> Any:
     if name.endswith(".safetensors"):
         from safetensors.numpy import load
 
-        return list(load(data).values())
+        return load(data)
     if name.endswith(".json"):
         return json.loads(data)
     if name.endswith(".replay"):
@@ -142,8 +144,8 @@ def replay_numbers(data: bytes) -> Any:
         file.flush()
         replay = Replay(Path(file.name))
         return [
-            [*replay.columns(index).values(), [list(e.values()) for e in replay.events(index)],
-             *replay.series(index)[0].values()]
+            {"columns": replay.columns(index), "events": replay.events(index),
+             "series": replay.series(index)[0]}
             for index in range(len(replay.records[FRAMES]))
         ]  # fmt: skip
 
@@ -221,21 +223,34 @@ def cases() -> Iterator[tuple[str, Callable[[], dict[str, str]]]]:
 
 
 def compare(before: Path, after: Path) -> int:
-    """Print the digests that differ; 1 if any does."""
-    one, two = (json.loads(path.read_text()) for path in (before, after))
-    differ = 0
-    for case in sorted({*one, *two}):
-        # Kinds of events may be renamed: what counts is the set of digests.
-        a, b = (sorted(x.get(case, {}).values()) for x in (one, two))
-        differ += a != b
-        print(f"{'equal  ' if a == b else 'DIFFERS'} {case} ({len(a)} digests)")
-        if a != b:
-            kinds = {**one.get(case, {}), **two.get(case, {})}
-            for kind in kinds:
-                pair = one.get(case, {}).get(kind), two.get(case, {}).get(kind)
-                if pair[0] != pair[1]:
-                    print(f"        {kind}: {pair[0]} -> {pair[1]}")
-    return int(differ > 0)
+    """Print what differs between two recordings; 1 if a number changed or is gone."""
+    old, new = (json.loads(path.read_text()) for path in (before, after))
+    n_differences = 0
+    for case in sorted({*old, *new}):
+        differences, added = compare_case(old.get(case, {}), new.get(case, {}))
+        n_differences += len(differences)
+        verdict = "DIFFERS" if differences else "equal  "
+        print(f"{verdict} {case} ({len(old.get(case, {}))} digests)")
+        for line in [*differences, *added]:
+            print(f"        {line}")
+    return int(n_differences > 0)
+
+
+def compare_case(old: dict[str, str], new: dict[str, str]) -> tuple[list[str], list[str]]:
+    """Return how the digests of a case differ, and what was added to it, as lines to print."""
+    differences = []
+    unmatched = {field: digest for field, digest in new.items() if field not in old}
+    for field, digest in old.items():
+        if field in new:
+            if digest != new[field]:
+                differences.append(f"{field}: {digest} -> {new[field]}")
+            continue
+        new_name = next((name for name, other in unmatched.items() if other == digest), None)
+        if new_name is None:
+            differences.append(f"{field}: {digest} -> gone")
+        else:
+            del unmatched[new_name]
+    return differences, [f"{field}: added" for field in unmatched]
 
 
 def main() -> int:
@@ -251,7 +266,7 @@ def main() -> int:
     for name, make in cases():
         if re.search(asked.only, name):
             results[name] = make()
-            print(name, json.dumps(results[name]), file=sys.stderr, flush=True)
+            print(f"{name}: {len(results[name])} digests", file=sys.stderr, flush=True)
             if asked.out:
                 asked.out.write_text(json.dumps(results, indent=1))
     return 0

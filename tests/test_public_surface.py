@@ -5,6 +5,7 @@ import json
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 
 import kinfolk as kf
@@ -94,10 +95,23 @@ def test_a_result_can_be_read(result):
 def test_the_class_of_a_world_stands_for_its_name():
     by_class = kf.evaluate(ProbeWorld, episodes=2)
     assert by_class == kf.evaluate("probe", episodes=2)
-    with pytest.raises(
-        SettingsError, match=r"^Another process cannot import .*Local\. Define it at"
-    ):
-        kf.evaluate(type("Local", (ProbeWorld,), {"__qualname__": "f.<locals>.Local"}), episodes=2)
+    assert np.array_equal(
+        kf.make(ProbeWorld, seed=3).columns.uid, kf.make("probe", seed=3).columns.uid
+    )
+
+
+def test_the_class_of_a_world_in_a_notebook_cell_plays_in_this_process():
+    class Local(ProbeWorld):
+        pass
+
+    cell = type("Cell", (ProbeWorld,), {"__module__": "__main__"})
+    for world in (Local, cell):
+        assert kf.evaluate(world, episodes=2) == kf.evaluate("probe", episodes=2)
+        assert type(kf.make(world)) is world
+        with pytest.raises(SettingsError) as caught:
+            kf.evaluate(world, episodes=2, engine="processes", jobs=2)
+        assert str(caught.value).startswith(f"The world class:local/{world.__name__}-")
+        assert "put its class into a file and import it." in str(caught.value)
 
 
 def test_a_printed_comparison_says_who_is_better_in_the_sentence_of_the_command_line():

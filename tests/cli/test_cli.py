@@ -311,6 +311,24 @@ def test_a_game_can_be_played(tmp_path):
     assert births == document["result"]["counters"]["births"] > 0
 
 
+def test_a_game_that_is_recorded_shows_its_progress(tmp_path):
+    words = (
+        "play",
+        "--slot",
+        "all=kin://noop",
+        "--set",
+        "max_ticks=8",
+        "--record",
+        "--out",
+        "game",
+    )
+    done = kinfolk(*words, cwd=tmp_path)
+    assert re.findall(r"^Ticks: \d+ of 8", done.stderr, re.M) == [
+        "Ticks: 2 of 8", "Ticks: 4 of 8", "Ticks: 6 of 8", "Ticks: 8 of 8",
+    ]  # fmt: skip
+    assert "Ticks" not in kinfolk("--quiet", *words[:-1], "again", cwd=tmp_path).stderr
+
+
 @pytest.mark.skipif(sys.platform != "linux", reason="looks at /proc")
 @pytest.mark.more
 def test_ctrl_c_stops_at_once_and_leaves_a_run_that_can_go_on(tmp_path):

@@ -16,7 +16,7 @@ from kinfolk.evaluation.figures.matrices import draw_archive
 from kinfolk.evaluation.statistics import Estimate, t_intervals
 from kinfolk.jobs.figures.kinds import draw_runs
 from kinfolk.jobs.figures.sources import FigureSource
-from kinfolk.store.run import create_run
+from kinfolk.store.run import create_run, open_run
 
 pytest.importorskip("matplotlib", reason="the extra plots is not installed")
 SHORT = {"world_settings": {"max_ticks": 6}, "episodes": 4}
@@ -148,6 +148,62 @@ def test_runs_that_differ_in_their_seed_are_one_line_and_others_are_named_by_wha
         "algorithm = sep-cma, hunter",
     ]
     assert labels(chosen.plot(metric="best"))[1].startswith("best\n")
+
+
+def test_estimates_of_runs_that_differ_in_their_seed_are_pooled(tmp_path, capsys):
+    folders = []
+    means = {}
+    for policy in ("noop", "random"):
+        for seed in range(3):
+            out = tmp_path / f"{policy}-{seed}"
+            result = kf.evaluate(slots={"all": f"kin://{policy}"}, **SHORT, seed=seed, out=out)
+            means.setdefault(policy, []).append(result.returns["all"].mean)
+            folders.append(out)
+    stored = {run.name: run for run in kf.runs(tmp_path)}
+    six = RunList([stored[folder.name] for folder in folders])
+    figure = six.plot()
+    x, _, lines = labels(figure)
+    assert x == "return\nmean, 95 % interval over 3 seeds"
+    assert lines == ["slots.all = kin://noop", "slots.all = kin://random"]
+    markers = [line for line in figure.axes[0].lines if line.get_marker() not in ("|", "None")]
+    assert [len(line.get_xdata()) for line in markers] == [1, 1]
+    assert markers[1].get_xdata()[0] == pytest.approx(np.mean(means["random"]))
+    mixed = RunList([*six[:1], *six[3:]])
+    assert labels(mixed.plot())[0].endswith("over seeds, of a single run over episodes")
+    with pytest.raises(SystemExit) as left:
+        main(["plot", str(folders[0]), str(folders[1]), str(folders[0])])
+    assert left.value.code == 2
+    assert capsys.readouterr().err == (
+        "noop-0 and noop-0 have the same settings and the same seed, so they are the same result "
+        "twice. Draw one of them.\n"
+    )
+
+
+def test_a_figure_of_populations_says_where_it_stops(tmp_path, capsys):
+    slots = {"slots": {"all": "kin://random"}, "episodes": 12}
+    kf.evaluate("savanna", **slots, world_settings={"max_steps": 60}, out=tmp_path / "run")
+    played = FigureSource.of_run(open_run(tmp_path / "run")).of_kind("episode_played")
+    ticks = [event["ticks"] for event in played[:10]]
+    shortest, longest = min(ticks), max(ticks)
+    assert shortest < longest
+    stops = f"stops at tick {shortest}, where the shortest of its 10 episodes ends"
+    with pytest.warns(UserWarning, match=stops):
+        x, y, _ = labels(kf.runs(tmp_path)[0].plot("populations"))
+    assert x == f"tick; ends with the shortest episode\n(the longest has {longest} ticks)"
+    assert y == "alive, first 10 of 12 episodes\nmean, 95 % interval over 10 episodes"
+    with pytest.raises(SystemExit) as left:
+        main(
+            [
+                "plot",
+                str(tmp_path / "run"),
+                "--kind",
+                "populations",
+                "--out",
+                str(tmp_path / "p.pdf"),
+            ]
+        )
+    assert left.value.code == 0
+    assert stops in capsys.readouterr().err
 
 
 def test_a_sweep_draws_every_column_of_its_table(runs):

@@ -3,7 +3,6 @@
 import json
 import os
 import shutil
-import threading
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -89,20 +88,11 @@ def comparison(tmp_path_factory):
 @contextmanager
 def serving(root, port=0, **options):
     """Run a server in a thread of this process and yield its address."""
-    import uvicorn
-
     from kinfolk.viewer.run_index import RunIndex
-    from kinfolk.viewer.server import make_app, make_uvicorn_config, open_socket
+    from kinfolk.viewer.server import make_app, serve_in_thread
 
-    listener = open_socket("127.0.0.1", port)
-    server = uvicorn.Server(make_uvicorn_config(make_app(RunIndex(root), **options)))
-    thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
-    thread.start()
-    try:
-        yield f"http://127.0.0.1:{listener.getsockname()[1]}/"
-    finally:
-        server.should_exit = True
-        thread.join(10)
+    with serve_in_thread(make_app(RunIndex(root), **options), port) as address:
+        yield address
 
 
 @pytest.fixture(scope="session")

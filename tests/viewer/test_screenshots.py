@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from kinfolk.cli.app import main
-from kinfolk.core.errors import UsageError
+from kinfolk.core.errors import KinfolkError, UsageError
 from kinfolk.viewer import browser
 from kinfolk.viewer.screenshots import (
     TAB_NAMES,
@@ -87,6 +87,53 @@ def test_a_panel_is_chosen_by_its_name_or_by_its_key(browser, runs, name, number
         assert shown == name.capitalize()
 
 
+def test_all_of_a_part_that_is_taller_than_the_page_is_captured(browser, runs):
+    from PIL import Image
+
+    screenshot = Screenshot(part="lineage", width=600, height=200)
+    with open_page([(runs / "savanna", None)], screenshot) as page:
+        picture = Image.open(io.BytesIO(capture(page, screenshot, 100))).convert("RGB")
+        tree = page.evaluate("document.querySelector('.tree').getBoundingClientRect().height")
+    assert picture.height > tree > 250
+    lowest = picture.crop((0, picture.height - 60, picture.width, picture.height))
+    assert lowest.getpixel((0, 59)) == (255, 255, 255), "the card, not the page behind it"
+    assert BLUE in {colour for _, colour in lowest.getcolors(1 << 20)}
+
+
+def test_pictures_are_taken_of_replays_that_are_too_large_for_a_page(
+    browser, runs, tmp_path, monkeypatch, capsys
+):
+    monkeypatch.setattr("kinfolk.viewer.export.MAX_EMBEDDED_BYTES", 1 << 10)
+    out = tmp_path / "map.png"
+    with pytest.raises(SystemExit) as exited:
+        main(["export", "png", str(runs / "savanna"), "--part", "map", "--out", str(out)])
+    assert exited.value.code == 0
+    assert out.read_bytes().startswith(b"\x89PNG")
+    capsys.readouterr()
+    with pytest.raises(SystemExit) as exited:
+        main(["export", "html", str(runs / "savanna"), "--out", str(tmp_path / "page.html")])
+    assert exited.value.code == 2
+    message = capsys.readouterr().err
+    assert "browsers do not open a page with a replay of more than 0 MB in it." in message
+    assert "kinfolk export png|gif|mp4" in message
+
+
+def test_a_browser_that_does_not_answer_is_reported():
+    class SilentSocket:
+        def send(self, message):
+            pass
+
+        def recv(self, timeout):
+            raise TimeoutError("timed out in 57.1s")
+
+    with pytest.raises(KinfolkError) as caught:
+        browser.BrowserPage(SilentSocket(), 640, 480, 1.0)
+    assert str(caught.value) == (
+        "Chromium did not draw the page within 60 s: the machine is busy, or the world has more agents "
+        "than Chromium can draw. Try a smaller --size, or --part map."
+    )
+
+
 def test_the_game_of_a_comparison_can_be_captured(browser, comparison):
     screenshot = Screenshot(part="page")
     with open_page([(comparison, "game-00000-1-noop")], screenshot) as page:
@@ -109,6 +156,12 @@ def test_the_game_of_a_comparison_can_be_captured(browser, comparison):
         (["mp4", "{run}", "--tab", "4"],
          "The run {run} has no roles, so its page has no panel of roles. Choose --tab agent, charts, "
          "lineage or run."),
+        (["png", "{run}", "--tick", "301"], "The game has the ticks 0 to 300, not 301."),
+        (["png", "{run}", "--descendants"],
+         "--descendants marks the kin of an agent: say which with --agent UID."),
+        (["png", "{run}", "--part", "map", "--tab", "run"],
+         "--tab chooses a panel of --part page; --part map has none."),
+        (["gif", "{run}", "--out", "film.mp4"], "This command writes a gif, not a mp4: --out film.mp4"),
         (["png", "{run}", "--size", "20x20"], "Screenshot.width must be at least 200, not '20'."),
         (["png", "{run}", "--replay", "none"],
          "The run {run} has no replay 'none'. Known: game-00000."),
@@ -120,6 +173,15 @@ def test_wrong_arguments_are_explained(runs, arguments, message, capsys):
         main(["export", *filled])
     assert exited.value.code == 2
     assert capsys.readouterr().err.strip() == message.format(run=runs / "savanna")
+
+
+def test_an_agent_that_never_lived_is_refused(browser, runs):
+    screenshot = Screenshot(selected_uid=99999)
+    with (
+        pytest.raises(UsageError, match=r"^The game has no agent 99999 among its \d+ agents\.$"),
+        open_page([(runs / "savanna", None)], screenshot),
+    ):
+        pass
 
 
 def test_a_missing_browser_is_reported(monkeypatch):

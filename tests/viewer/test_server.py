@@ -289,6 +289,11 @@ def test_the_command_prints_its_address_and_ends_on_interrupt(runs):
     [
         (["view", "none"], "There is no run none. Known: cogs, reasons, roles, savanna."),
         (["view", "--episode", "3"], "Say which run: kinfolk view RUN."),
+        (["view", "savanna", "--root", "x"], "--root is for all runs of a folder; savanna is one run."),
+        (["view", "savanna", "--episode", "1", "--replay", "x"],
+         "--episode records the game to show, and --replay names one: give one of them."),
+        (["view", "savanna", "--export", "x.html", "--port", "99"],
+         "--export writes a file, without a server: leave out --host, --port, --browser."),
         (["view", "savanna", "--replay", "x", "--export", "x.html"],
          "The run savanna has no replay 'x'. Known: game-00000."),
         (["view", "savanna", "--episode", "7"], "savanna has the episodes 0 to 0, not 7."),

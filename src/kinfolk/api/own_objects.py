@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from kinfolk.core.errors import SettingsError
+
 if TYPE_CHECKING:
     from kinfolk.policies.base import Policy
 
@@ -19,14 +21,8 @@ def name_objects(settings: Mapping[str, Any]) -> dict[str, Any]:
             a world, and the slots policies.
     """
     named = dict(settings)
-    if _is_world_class(named.get("world")):
-        from kinfolk.policies.policy_source import find_class_path
-
-        named["world"] = f"class:{find_class_path(named['world']).replace(':', '.')}"
-    elif not isinstance(named.get("world", ""), str):
-        from kinfolk.worlds.gymnasium_task.own_tasks import register_env
-
-        named["world"] = register_env(named["world"])
+    if "world" in named:
+        named["world"] = name_world(named["world"])
     for field in ("slots", "policy_slots"):
         if named.get(field) is not None:
             from kinfolk.policies.own_policies import name_policies
@@ -35,6 +31,18 @@ def name_objects(settings: Mapping[str, Any]) -> dict[str, Any]:
     return named
 
 
-def _is_world_class(source: Any) -> bool:
-    """Return whether a class implements the contract of a world, and is no environment."""
-    return isinstance(source, type) and hasattr(source, "settings_type")
+def name_world(world: Any) -> str:
+    """Return the name of a world that may be given as a class or as a Gymnasium environment."""
+    if isinstance(world, str):
+        return world
+    if isinstance(world, type) and hasattr(world, "settings_type"):
+        from kinfolk.policies.policy_source import find_class_path
+        from kinfolk.worlds import register_local_world
+
+        try:
+            return f"class:{find_class_path(world).replace(':', '.')}"
+        except SettingsError:  # a class of a notebook's cell or of a function
+            return register_local_world(world)
+    from kinfolk.worlds.gymnasium_task.own_tasks import register_env
+
+    return register_env(world)

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
 from kinfolk.api.frames import to_html
+from kinfolk.api.own_objects import name_world
 from kinfolk.api.results import JobResult, run_job, signature_of
 from kinfolk.core.errors import UsageError
 from kinfolk.core.events import Event, FileChunk, Snapshot
@@ -217,10 +218,7 @@ def _read_settings(
         env_kwargs: Keyword arguments of the environment.
         settings: Fields of `Train`.
     """
-    if not isinstance(world, str):
-        from kinfolk.worlds.gymnasium_task.own_tasks import register_env
-
-        world = register_env(world)
+    world = name_world(world)
     for name in ("slots", "policy_slots"):
         if settings.get(name) is not None:
             settings[name] = _name_modules(settings[name])

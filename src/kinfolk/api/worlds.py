@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack, overload
 
 import numpy as np
 
+from kinfolk.api.own_objects import name_world
 from kinfolk.core.errors import require
 from kinfolk.core.html_table import html_table
 from kinfolk.core.random import WORLD_STREAM, episode_key, fold_in
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from kinfolk.api.world_arguments import CogsguardArguments, ProbeArguments, SavannaArguments
     from kinfolk.worlds.adapters.pettingzoo import ParallelEnvAdapter
     from kinfolk.worlds.base import World
+    from kinfolk.worlds.gymnasium_task.own_tasks import EnvSource
 
     class _Options(TypedDict, total=False):
         """Arguments of `make` and `pettingzoo` that are not rules of a world."""
@@ -61,9 +63,9 @@ def make(name: Literal["cogsguard"], **options: Unpack[_MakeCogsguard]) -> World
 @overload
 def make(name: Literal["probe"], **options: Unpack[_MakeProbe]) -> World: ...
 @overload
-def make(name: str, **options: Unpack[_MakeAny]) -> World: ...
+def make(name: str | type[World] | EnvSource, **options: Unpack[_MakeAny]) -> World: ...
 def make(
-    name: str,
+    name: Any,
     *,
     worlds: int = 1,
     preset: str | None = None,
@@ -74,7 +76,7 @@ def make(
     """Make a batch of worlds and reset it: world `i` plays episode `i` of `seed`.
 
     Args:
-        name: One of `kinfolk worlds`.
+        name: One of `kinfolk worlds`, the class of a world, or a Gymnasium environment.
         worlds: Worlds that run side by side.
         preset: One of `kinfolk presets`, if the world has any.
         seed: Random seed.
@@ -84,8 +86,7 @@ def make(
     Returns:
         The batch, ready for its first step.
     """
-    _require_name("make", name)
-    batch: World = build_world(name, {**(settings or {}), **rules}, worlds, preset)
+    batch: World = build_world(name_world(name), {**(settings or {}), **rules}, worlds, preset)
     keys = [fold_in(episode_key(seed, episode), WORLD_STREAM) for episode in range(worlds)]
     batch.reset(np.array(keys, dtype=np.int64))
     return batch

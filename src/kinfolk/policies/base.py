@@ -20,11 +20,11 @@ from typing import NamedTuple, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
 
-from kinfolk.core.arrays import AnyArray, Bytes, Floats, Ints
+from kinfolk.core.arrays import AnyArray, Bools, Bytes, Floats, Ints
 from kinfolk.core.errors import SettingsError, format_suggestion
 from kinfolk.core.imports import import_object
-from kinfolk.core.random import uniform
-from kinfolk.core.spaces import WorldSpec
+from kinfolk.core.random import randint, uniform
+from kinfolk.core.spaces import ACTION_MASK, AgentGroup, WorldSpec
 
 Memory: TypeAlias = Mapping[str, AnyArray]
 
@@ -277,12 +277,19 @@ def find_noop(choices: Sequence[str]) -> int:
 class RandomPolicy(StatelessPolicy):
     """Draws every action head uniformly at random, a number without bounds between -1 and 1.
 
+    Where observations hold an action mask (a field `action_mask`), it draws from the choices that
+    are allowed; from all choices of a head if none is.
+
     Args:
         spec: Spec of the world to play.
     """
 
     def __init__(self, spec: WorldSpec) -> None:
         self._n_choices = spec.n_choices
+        self._masked_groups: dict[int, AgentGroup] = {}
+        for index, group in enumerate(spec.groups):
+            if ACTION_MASK in group.offsets:
+                self._masked_groups[index] = group
         bounds = spec.action_bounds
         self._bounds = np.where(np.isfinite(bounds), bounds, np.array([-1.0, 1.0]))
         self._continuous = np.flatnonzero((self._n_choices == 0).any(axis=0))
@@ -296,6 +303,24 @@ class RandomPolicy(StatelessPolicy):
         for head in self._continuous.tolist():
             low, high = self._bounds[batch.group, head].T
             self._actions.view(np.float64)[:, head] = low + uniform(keys, head) * (high - low)
+        for index, group in self._masked_groups.items():
+            rows = np.flatnonzero(batch.group == index)
+            mask = group.read_field(observations[rows], ACTION_MASK)
+            self._draw_allowed(rows, mask != 0, self._n_choices[index], keys[rows])
+
+    def _draw_allowed(self, rows: Ints, allowed: Bools, n_choices: Ints, keys: Ints) -> None:
+        """Draw the choices of `rows` again, from those that are allowed, `[n, choices]`."""
+        first = 0
+        for head, size in enumerate(n_choices.tolist()):
+            if size == 0:  # a continuous head has no choices in the mask
+                continue
+            choices = allowed[:, first : first + size]
+            first += size
+            n_allowed = np.count_nonzero(choices, axis=1)
+            drawn = randint(keys, head, n_allowed)
+            nth_allowed = np.argmax(np.cumsum(choices, axis=1) > drawn[:, None], axis=1)
+            restricted = n_allowed > 0
+            self._actions[rows[restricted], head] = nth_allowed[restricted]
 
 
 IDENTITY = "identity"  # the observation as the world gives it

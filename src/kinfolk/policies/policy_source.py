@@ -51,7 +51,9 @@ def find_class_path(policy_class: type) -> str:
     if module == "__main__":  # a script: its folder is in `sys.path`, so its name can be imported
         file = getattr(sys.modules["__main__"], "__file__", None) or ""
         module = Path(file).stem
-        module_spec = find_spec(module) if file.endswith(".py") else None
+        # A package that is run by `python -m` has the file __main__.py, which means another one elsewhere.
+        is_script = file.endswith(".py") and module != "__main__"
+        module_spec = find_spec(module) if is_script else None
         if (
             module_spec is None
             or module_spec.origin is None

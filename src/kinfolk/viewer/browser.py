@@ -7,6 +7,7 @@ size of the viewer.
 from __future__ import annotations
 
 import json
+import math
 import os
 import shutil
 import subprocess
@@ -17,6 +18,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import ClientConnection, connect
 
 from kinfolk.core.errors import KinfolkError, UsageError
@@ -29,6 +31,7 @@ _COMMAND_FLAGS = (
     "--remote-debugging-port=0"
 )
 _TIMEOUT = 60.0  # seconds for any one command; a busy machine starts a browser slowly
+_MARGIN = 48  # pixels below an element, for the padding of what holds it
 _MAX_MESSAGE_BYTES = 256 * 2**20  # of one message, which may hold a screenshot
 
 
@@ -52,32 +55,58 @@ class BrowserPage:
 
     Args:
         socket: Connection to the browser's DevTools endpoint.
+        width: Width of the viewport, in CSS pixels.
+        height: Height of the viewport, in CSS pixels.
+        pixel_ratio: Device pixels per CSS pixel.
     """
 
-    def __init__(self, socket: ClientConnection) -> None:
+    def __init__(
+        self, socket: ClientConnection, width: int, height: int, pixel_ratio: float
+    ) -> None:
         self._socket, self._last_id = socket, 0
+        self._width, self._height, self._pixel_ratio = width, height, pixel_ratio
         self._session: dict[str, Any] = {}  # names the page's DevTools session, once there is one
         target = self.send_command("Target.createTarget", url="about:blank")
         attached = self.send_command(
             "Target.attachToTarget", targetId=target["targetId"], flatten=True
         )
         self._session = {"sessionId": attached["sessionId"]}
+        self._set_viewport(height)
+
+    def _set_viewport(self, height: int) -> None:
+        """Set the height of the viewport."""
+        self._height = height
+        self.send_command(
+            "Emulation.setDeviceMetricsOverride", width=self._width, height=height,
+            deviceScaleFactor=self._pixel_ratio, mobile=False,
+        )  # fmt: skip
 
     def send_command(self, method: str, **params: Any) -> dict[str, Any]:
         """Send a DevTools command and return its result; other messages are ignored.
 
         Raises:
-            KinfolkError: The browser refused the command.
+            KinfolkError: The browser refused the command, did not answer in time or has ended.
         """
         self._last_id += 1
         message = {"id": self._last_id, "method": method, "params": params, **self._session}
-        self._socket.send(json.dumps(message))
         deadline = time.monotonic() + _TIMEOUT
+        try:
+            self._socket.send(json.dumps(message))
+            return self._wait_for_reply(message, deadline)
+        except TimeoutError:
+            raise _make_timeout_error() from None
+        except ConnectionClosed:
+            raise KinfolkError(
+                "Chromium ended before the picture was taken: it may have had too little memory."
+            ) from None
+
+    def _wait_for_reply(self, message: dict[str, Any], deadline: float) -> dict[str, Any]:
+        """Return the result of a command, from the reply with its number."""
         while True:
             reply = json.loads(self._socket.recv(timeout=max(0.1, deadline - time.monotonic())))
             if all(reply.get(name) == message.get(name) for name in ("id", "sessionId")):
                 if "error" in reply:
-                    raise KinfolkError(f"Chromium refused {method}: {reply['error']}.")
+                    raise KinfolkError(f"Chromium refused {message['method']}: {reply['error']}.")
                 result: dict[str, Any] = reply["result"]
                 return result
 
@@ -104,18 +133,30 @@ class BrowserPage:
         deadline = time.monotonic() + _TIMEOUT
         while not self.evaluate(script):
             if time.monotonic() > deadline:
-                raise KinfolkError(f"The page did not reach '{script}' in {_TIMEOUT:.0f} s.")
+                raise _make_timeout_error()
             time.sleep(0.02)
 
     def take_screenshot(self, selector: str) -> bytes:
-        """Return a PNG of the first element that matches a CSS selector."""
+        """Return a PNG of the first element that matches a CSS selector.
+
+        The viewport grows to the height of the element: Chromium leaves blank what lies below it.
+        """
+        x, y, width, height = self._measure(selector)
+        if y + height > self._height:
+            self._set_viewport(math.ceil(y + height) + _MARGIN)
+            self.evaluate("new Promise((done) => requestAnimationFrame(() => done()))")
+            x, y, width, height = self._measure(selector)
+        clip = {"x": x, "y": y, "width": width, "height": height, "scale": 1}
+        screenshot = self.send_command("Page.captureScreenshot", format="png", clip=clip)
+        return b64decode(screenshot["data"])
+
+    def _measure(self, selector: str) -> tuple[float, float, float, float]:
+        """Return x, y, width and height of the first element that matches a CSS selector."""
         x, y, width, height = self.evaluate(
             f"(() => {{ const b = document.querySelector({json.dumps(selector)})"
             ".getBoundingClientRect(); return [b.x, b.y, b.width, b.height]; })()"
         )
-        clip = {"x": x, "y": y, "width": width, "height": height, "scale": 1}
-        screenshot = self.send_command("Page.captureScreenshot", format="png", clip=clip)
-        return b64decode(screenshot["data"])
+        return x, y, width, height
 
 
 @contextmanager
@@ -138,17 +179,21 @@ def open_browser_page(
         process = _start_browser(find_chromium(), folder)
         try:
             with connect(_read_address(process), max_size=_MAX_MESSAGE_BYTES) as socket:
-                page = BrowserPage(socket)
-                page.send_command(
-                    "Emulation.setDeviceMetricsOverride",
-                    width=width, height=height, deviceScaleFactor=pixel_ratio, mobile=False,
-                )  # fmt: skip
+                page = BrowserPage(socket, width, height, pixel_ratio)
                 page.send_command("Page.navigate", url=url)
                 page.wait_for("document.body?.dataset.ready === 'yes'")
                 yield page
         finally:
             process.kill()
             process.wait()
+
+
+def _make_timeout_error() -> KinfolkError:
+    """Return the error that a picture takes too long."""
+    return KinfolkError(
+        f"Chromium did not draw the page within {_TIMEOUT:.0f} s: the machine is busy, or the world "
+        "has more agents than Chromium can draw. Try a smaller --size, or --part map."
+    )
 
 
 def _start_browser(executable: str, folder: Path) -> subprocess.Popen[str]:

@@ -17,6 +17,8 @@ from kinfolk.viewer.metrics import collect_metrics
 from kinfolk.viewer.reports.report import build_report, find_page_file
 from kinfolk.viewer.run_table import ROLE_HISTORY_FILE, RunTable, make_row
 
+# Run and replay in the address of the page, of the first game and of a second one beside it.
+ADDRESS_KEYS = (("run", "replay"), ("with", "withReplay"))
 ROLE_ARCHIVE_FILE = "archive.json"
 _MAX_OPEN_REPLAYS = 32  # whose record headers are kept in memory
 

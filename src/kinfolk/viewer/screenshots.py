@@ -8,6 +8,8 @@ import subprocess
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
+from urllib.parse import urlencode
 
 from pydantic import Field
 
@@ -17,14 +19,15 @@ from kinfolk.replay.reader import find_replay
 from kinfolk.store.files import (
     read_bytes,
     temporary_directory,
-    write_atomic,
 )
-from kinfolk.store.run import open_run
+from kinfolk.store.run import Run, open_run
 from kinfolk.viewer.browser import BrowserPage, open_browser_page
-from kinfolk.viewer.export import export_page
-from kinfolk.viewer.run_table import make_row
+from kinfolk.viewer.export import check_replay, make_still_row, title_runs
+from kinfolk.viewer.run_index import ADDRESS_KEYS, RunIndex
+from kinfolk.viewer.server import make_app, serve_in_thread
 
 PART_SELECTORS = {"map": ".maps", "charts": ".charts", "page": "body", "lineage": ".lineage"}
+_AGENTS = "kinfolk.player.main.replay.agents"  # in the page
 TAB_NAMES = ("agent", "charts", "lineage", "roles", "run")  # in the order of their keys, 1 to 5
 
 
@@ -57,6 +60,34 @@ def parse_tab(text: str) -> str:
     return name
 
 
+class _ShownRuns(RunIndex):
+    """Serves the runs that a page shows, which may lie in different folders.
+
+    Chromium asks for the ticks it draws only, so that replays of any length can be shown.
+    """
+
+    def __init__(self, folders: Sequence[Path]) -> None:
+        self._folders = title_runs(folders)
+        super().__init__(folders[0].resolve().parent)
+
+    def list_runs(self) -> list[dict[str, Any]]:
+        """Return the rows of the runs."""
+        return [self.get_info(title) for title in self._folders]
+
+    def get_run(self, name: str) -> Run:
+        """Return a run by its title."""
+        return open_run(self._folders[name])
+
+    def get_info(self, name: str) -> dict[str, Any]:
+        """Return the row of a run and its settings."""
+        run = self.get_run(name)
+        return {**make_still_row(run), "name": name, "settings": run.config["settings"]}
+
+    def find_title(self, folder: Path) -> str:
+        """Return the title of the run in a folder."""
+        return next(title for title, path in self._folders.items() if path == folder.resolve())
+
+
 @contextmanager
 def open_page(
     replays: Sequence[tuple[Path, str | None]], screenshot: Screenshot
@@ -71,20 +102,28 @@ def open_page(
         The open page, for `capture`.
 
     Raises:
-        UsageError: There is no such part, theme or replay, or Chromium is not installed.
+        UsageError: There is no such part, theme, replay or agent, or Chromium is not installed.
     """
     _check_screenshot(screenshot, replays)
-    with temporary_directory() as folder:
-        file = folder / "page.html"
-        write_atomic(file, export_page(replays))
-        # With a tick, the page opens the game: comparisons and tournaments would show their results.
-        tab = screenshot.part if screenshot.part in TAB_NAMES else screenshot.tab
-        fragment = f"#tick=0&tab={TAB_NAMES.index(tab)}"
-        if screenshot.selected_uid is not None:
-            fragment += f"&agent={screenshot.selected_uid}"
-        url, marks = file.as_uri() + fragment, str(screenshot.mark_descendants).lower()
-        arguments = f"'{screenshot.theme}', '{screenshot.part}', {marks}"
+    runs = _ShownRuns([run for run, _ in replays])
+    tab = screenshot.part if screenshot.part in TAB_NAMES else screenshot.tab
+    address: dict[str, Any] = {"tab": TAB_NAMES.index(tab)}
+    for (run, name), (run_key, replay_key) in zip(replays, ADDRESS_KEYS, strict=False):
+        path = find_replay(run, name)
+        check_replay(open_run(run), path)
+        address[run_key] = runs.find_title(run)
+        address[replay_key] = path.stem
+    if screenshot.selected_uid is not None:
+        address["agent"] = screenshot.selected_uid
+    marks = str(screenshot.mark_descendants).lower()
+    arguments = f"'{screenshot.theme}', '{screenshot.part}', {marks}"
+    with serve_in_thread(make_app(runs)) as root:
+        url = f"{root}#{urlencode(address)}"
         with open_browser_page(url, screenshot.width, screenshot.height) as page:
+            uid = screenshot.selected_uid
+            if uid is not None and not page.evaluate(f"!!{_AGENTS}.get({uid})"):
+                n_agents = page.evaluate(f"{_AGENTS}.agents.size")
+                raise UsageError(f"The game has no agent {uid} among its {n_agents:,} agents.")
             page.evaluate(f"kinfolk.prepareScreenshot({arguments})")
             yield page
 
@@ -103,7 +142,7 @@ def _check_screenshot(screenshot: Screenshot, replays: Sequence[tuple[Path, str 
     for run, replay in replays:
         find_replay(run, replay)  # raises if there is none: a tick of it is shown
     run = replays[0][0]
-    if screenshot.tab == "roles" and not make_row(open_run(run))["roles"]:
+    if screenshot.tab == "roles" and not make_still_row(open_run(run))["roles"]:
         raise UsageError(
             f"The run {run} has no roles, so its page has no panel of roles. "
             "Choose --tab agent, charts, lineage or run."

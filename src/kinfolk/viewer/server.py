@@ -8,7 +8,9 @@ import math
 import secrets
 import socket
 import struct
-from collections.abc import Callable, Mapping
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from functools import wraps
 from html import escape
 from pathlib import Path
@@ -231,6 +233,20 @@ def serve(root: Path, host: str, port: int, on_ready: Callable[[str], None]) -> 
     name = f"[{host}]" if ":" in host else host
     on_ready(f"http://{name}:{port}/" + (f"?token={token}" if token else ""))
     uvicorn.Server(make_uvicorn_config(app)).run(sockets=[listener])
+
+
+@contextmanager
+def serve_in_thread(app: ASGIApp, port: int = 0) -> Iterator[str]:
+    """Serve an application on this machine from a thread, and yield its URL."""
+    listener = open_socket("127.0.0.1", port)
+    server = uvicorn.Server(make_uvicorn_config(app))
+    thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{listener.getsockname()[1]}/"
+    finally:
+        server.should_exit = True
+        thread.join(10)
 
 
 def make_uvicorn_config(app: ASGIApp) -> uvicorn.Config:

@@ -6,12 +6,14 @@ from collections.abc import Mapping
 from typing import Any
 
 from kinfolk.core.arrays import AnyArray
-from kinfolk.core.errors import UnknownNameError, UsageError, format_suggestion
+from kinfolk.core.errors import SettingsError, UnknownNameError, UsageError, format_suggestion
 from kinfolk.core.imports import Registry, RegistryEntry
+from kinfolk.core.local_objects import LOCAL_PREFIX, LocalObjects
 
 GYM_PREFIX = "gym:"
 CLASS_PREFIX = "class:"
 _GYM_WORLD = "kinfolk.worlds.gymnasium_task.world:GymWorld"
+_local_worlds = LocalObjects()
 
 
 class WorldRegistry(Registry):
@@ -36,6 +38,28 @@ class WorldRegistry(Registry):
             hint = f"Did you mean '{GYM_PREFIX}{name}'?"
             raise UnknownNameError(f"No world is named '{name}'. {hint}")
         return super().get_entry(name)
+
+    def load(self, name: str) -> Any:
+        """Return the class of a world.
+
+        Raises:
+            SettingsError: The class was kept by another process.
+        """
+        path = name.removeprefix(CLASS_PREFIX)
+        if not path.startswith(LOCAL_PREFIX):
+            return super().load(name)
+        if path not in _local_worlds:
+            raise SettingsError(
+                f"The world {name} is a class of one process, such as one of a notebook's cell. It "
+                "plays with engine='local' and without isolation. For other engines, for isolate, and "
+                "to run it again later, put its class into a file and import it."
+            )
+        return _local_worlds[path]
+
+
+def register_local_world(world_class: type) -> str:
+    """Return a name of a world whose class no other process can import, valid in this one."""
+    return CLASS_PREFIX + _local_worlds.register(world_class, is_instance=False)
 
 
 def _is_gymnasium_task(name: str) -> bool:

@@ -300,10 +300,13 @@ class BatchedWorld:
     def restore(
         self, snapshot: Arrays, source: Ints | None = None, keys: Ints | None = None
     ) -> None:
-        """Restore a snapshot: world `i` becomes a copy of the snapshot's world `source[i]`."""
+        """Restore a snapshot: world `i` becomes a copy of the snapshot's world `source[i]`.
+
+        The random keys lie in the array `key` of the state; a world without chance has none.
+        """
         state: Any = self._state  # type: ignore[attr-defined]
         load_snapshot(state, snapshot, source)
-        if keys is not None:
+        if keys is not None and "key" in state._fields:
             state.key[:] = keys
 
     def _select_worlds(self, worlds: Ints | None, keys: Ints | None = None) -> Ints:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
@@ -24,9 +25,13 @@ WithReplayOption = Annotated[
     str | None, typer.Option("--with-replay", help="Which replay of the second, or a second one.")
 ]
 TabOption = Annotated[
-    str,
-    typer.Option(help="Panel of the page: agent, charts, lineage, roles, run, or its key 1 to 5."),
+    str | None,
+    typer.Option(
+        help="Panel of --part page: agent, charts, lineage, roles, run, or its key 1 to 5 "
+        "[agent; of an mp4, charts]."
+    ),
 ]
+_PICTURE_SUFFIXES = (".png", ".gif", ".mp4", ".html", ".jpg", ".jpeg", ".svg", ".pdf", ".webm")
 MOST_FRAMES = 2000
 _FIGURE_KINDS = "curves, estimates, populations, payoffs, archive or profile"
 
@@ -88,16 +93,23 @@ def png(
     tick: Annotated[int, typer.Option(min=0, help="Which tick.")] = 0,
     *,
     descendants: Annotated[bool, typer.Option("--descendants", help="Mark its kin.")] = False,
-    tab: TabOption = "agent",
+    tab: TabOption = None,
     **options: Any,
 ) -> None:
     """Export a screenshot of one tick, or of the charts."""
+    path = _choose_file(run, out, f"-{tick}", ".png")
+    if descendants and options["agent"] is None:
+        raise UsageError("--descendants marks the kin of an agent: say which with --agent UID.")
     replays, screenshot = _read_options(run, descendants=descendants, tab=tab, **options)
+    from kinfolk.replay.reader import Replay, find_replay
     from kinfolk.viewer.screenshots import capture, open_page
 
+    end = Replay(find_replay(*replays[0])).ticks
+    if tick > end:
+        raise UsageError(f"The game has the ticks 0 to {end}, not {tick}.")
     with open_page(replays, screenshot) as page:
         data = capture(page, screenshot, tick)
-    _write(out or Path(f"{run.name}-{tick}.png"), data)
+    _write(path, data)
 
 
 @_takes_options(_video_options, _picture_options, speed=15.0, part="map", size="640x660")
@@ -106,17 +118,17 @@ def gif(run: RunArgument, out: OutOption = None, **options: Any) -> None:
     import_libraries("A gif", "PIL")  # checked before pictures are taken
     from kinfolk.viewer.screenshots import encode_gif
 
-    _export_video(encode_gif, run, out or Path(f"{run.name}.gif"), tab="agent", **options)
+    _export_video(encode_gif, run, _choose_file(run, out, "", ".gif"), tab=None, **options)
 
 
 @_takes_options(_video_options, _picture_options)
-def mp4(
-    run: RunArgument, out: OutOption = None, *, tab: TabOption = "charts", **options: Any
-) -> None:
+def mp4(run: RunArgument, out: OutOption = None, *, tab: TabOption = None, **options: Any) -> None:
     """Export a video as an mp4; it needs ffmpeg."""
     from kinfolk.viewer.screenshots import encode_mp4
 
-    _export_video(encode_mp4, run, out or Path(f"{run.name}.mp4"), tab=tab, **options)
+    if tab is None and options["part"] == "page":
+        tab = "charts"
+    _export_video(encode_mp4, run, _choose_file(run, out, "", ".mp4"), tab=tab, **options)
 
 
 def html(
@@ -134,8 +146,23 @@ def html(
     need_viewer()
     from kinfolk.viewer.export import export_page
 
+    path = _choose_file(run, out, "", ".html")
     data = export_page(_list_replays(run, replay, compare, compare_replay))
-    _write(out or Path(f"{run.name}.html"), data)
+    _write(path, data)
+
+
+def _choose_file(run: Path, out: Path | None, name: str, suffix: str) -> Path:
+    """Return the file to write, by default in this folder, with the name of the run.
+
+    Raises:
+        UsageError: It has the suffix of another kind of file.
+    """
+    if out is None:
+        return Path(f"{run.name}{name}{suffix}")
+    other = out.suffix.lower()
+    if other != suffix and other in _PICTURE_SUFFIXES:
+        raise UsageError(f"This command writes a {suffix[1:]}, not a {other[1:]}: --out {out}")
+    return out
 
 
 def _list_replays(
@@ -163,7 +190,13 @@ def _list_replays(
 
 
 def _read_options(
-    run: Path, *, size: str, agent: int | None, tab: str, descendants: bool = False, **options: Any
+    run: Path,
+    *,
+    size: str,
+    agent: int | None,
+    tab: str | None,
+    descendants: bool = False,
+    **options: Any,
 ) -> tuple[list[tuple[Path, str | None]], Any]:
     """Return the replays to show, as `_list_replays` does, and the settings of a screenshot.
 
@@ -171,12 +204,13 @@ def _read_options(
         run: Run folder of the first replay.
         size: Width and height of the page in pixels, as 1280x720.
         agent: uid of the selected agent.
-        tab: Panel that the page shows, by its name or key.
+        tab: Panel that the page shows, by its name or key; None for the first.
         descendants: Whether descendants of the agent are marked.
         options: Values of `replay`, `compare`, `compare_replay`, `part` and `theme`.
 
     Raises:
-        UsageError: The size is not written WIDTHxHEIGHT, or there is no such panel.
+        UsageError: The size is not written WIDTHxHEIGHT, there is no such panel, or the part that
+            is shown has no panels.
         SettingsError: A setting is out of bounds.
     """
     need_viewer()
@@ -188,7 +222,11 @@ def _read_options(
         raise UsageError(f"--size is written WIDTHxHEIGHT, such as 1280x720, not '{size}'.")
     settings = {"part": options.pop("part"), "theme": options.pop("theme")}
     settings |= {"width": width, "height": height, "selected_uid": agent}
-    settings |= {"tab": parse_tab(tab), "mark_descendants": descendants}
+    settings |= {"tab": parse_tab(tab or "agent"), "mark_descendants": descendants}
+    if tab is not None and settings["part"] != "page":
+        raise UsageError(
+            f"--tab chooses a panel of --part page; --part {settings['part']} has none."
+        )
     return _list_replays(run, **options), validate_settings(Screenshot, settings)
 
 
@@ -213,7 +251,11 @@ def _export_video(
 
     replays, screenshot = _read_options(run, **options)
     end = Replay(find_replay(*replays[0])).ticks
-    shown = range(first, (end if last is None else min(last, end)) + 1, every)
+    if last is None:
+        last = end
+    if last > end:
+        note(f"The game ends at tick {end}, before --to {last}.")
+    shown = range(first, min(last, end) + 1, every)
     if not 1 <= len(shown) <= MOST_FRAMES:
         raise UsageError(
             f"A video has 1 to {MOST_FRAMES} pictures, not {len(shown)}; "
@@ -250,7 +292,8 @@ def plot(
 ) -> None:
     """Draw runs as a figure: learning curves, estimates, populations, payoffs, archives, profiles.
 
-    Runs that differ in their seed only become one line with a 95 % interval over seeds.
+    Runs that differ in their seed only are pooled: one line or marker, with a 95 % interval over
+    seeds. Payoffs, archives, and populations and profiles of an evaluation are of one run.
     """
     from kinfolk.evaluation.figures.style import save_figure
     from kinfolk.jobs.figures.kinds import draw_runs
@@ -258,7 +301,10 @@ def plot(
     from kinfolk.store.run import open_run
 
     opened = [open_run(run) for run in runs]
-    figure = draw_runs([FigureSource.of_run(run) for run in opened], kind, metric)
+    with warnings.catch_warnings(record=True) as caught:
+        figure = draw_runs([FigureSource.of_run(run) for run in opened], kind, metric)
+    for warning in caught:
+        note(str(warning.message))
     path = out or Path(f"{opened[0].name}{f'-{kind}' if kind else ''}.pdf")
     save_figure(figure, path)
     note(f"{path}: {path.stat().st_size / 1024:,.0f} KB")

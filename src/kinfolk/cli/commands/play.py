@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
 import textwrap
 import time
@@ -50,13 +51,20 @@ def play(
     events: list[Any] = []
     results: list[Any] = []
     on_screen = sys.stdout.isatty() and not call.json
-    while not results:
-        with output.stdout_for_document(call.json):
-            results = next(ticks)
-        events += game.events()
-        if on_screen:
-            print(f"\x1b[2J\x1b[Htick {int(game.tick[0])}\n{game.render_text(0)}", flush=True)
-            time.sleep(1.0 / speed)
+    with contextlib.ExitStack() as stack:
+        tell = None
+        if not on_screen:
+            tell = stack.enter_context(output.progress("Ticks", game.spec.max_ticks))
+        while not results:
+            with output.stdout_for_document(call.json):
+                results = next(ticks)
+            events += game.events()
+            tick = int(game.tick[0])
+            if tell is not None:
+                tell(tick)
+            else:
+                print(f"\x1b[2J\x1b[Htick {tick}\n{game.render_text(0)}", flush=True)
+                time.sleep(1.0 / speed)
     [result] = results
     if call.json:
         happened = [event._asdict() for event in events]

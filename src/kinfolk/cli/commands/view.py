@@ -15,12 +15,13 @@ from kinfolk.core.errors import UsageError
 from kinfolk.core.imports import import_libraries
 
 PORT = 8713
-_KEYS = (("run", "replay"), ("with", "withReplay"))  # in the address of the page
+HOST = "127.0.0.1"
+RUNS = Path("runs")
 
 
 def view(
     run: Annotated[Path | None, run_argument("A run; without it, all of --root.")] = None,
-    root: Annotated[Path, typer.Option(help="Folder that holds runs.")] = Path("runs"),
+    root: Annotated[Path, typer.Option(help="Folder that holds runs.")] = RUNS,
     episode: Annotated[
         int | None, typer.Option(min=0, help="Record this episode of the run first.")
     ] = None,
@@ -35,7 +36,7 @@ def view(
     export: Annotated[
         Path | None, typer.Option(help="Write one page that opens from disk, instead.")
     ] = None,
-    host: Annotated[str, typer.Option(help="Where to listen; others need a token.")] = "127.0.0.1",
+    host: Annotated[str, typer.Option(help="Where to listen; others need a token.")] = HOST,
     port: Annotated[int, typer.Option(min=0, max=65535, help="0 takes any.")] = PORT,
     browser: Annotated[bool, typer.Option(help="Open the page in a browser.")] = True,
 ) -> None:
@@ -44,6 +45,16 @@ def view(
 
     if run is None and (export or episode is not None or compare or replay):
         raise UsageError("Say which run: kinfolk view RUN.")
+    if run is not None and root != RUNS:
+        raise UsageError(f"--root is for all runs of a folder; {run} is one run.")
+    if episode is not None and replay is not None:
+        raise UsageError(
+            "--episode records the game to show, and --replay names one: give one of them."
+        )
+    if export is not None and (host, port, browser) != (HOST, PORT, True):
+        raise UsageError(
+            "--export writes a file, without a server: leave out --host, --port, --browser."
+        )
     if compare is None and compare_replay is not None:
         compare = run  # two games of one run
     for path in filter(None, (run, compare)):
@@ -108,8 +119,10 @@ def _make_fragment(replays: list[tuple[Path | None, str | None]]) -> str:
     """
     from urllib.parse import urlencode
 
+    from kinfolk.viewer.run_index import ADDRESS_KEYS
+
     parameters: dict[str, str] = {}
-    for (run, replay), (name, game) in zip(replays, _KEYS, strict=True):
+    for (run, replay), (name, game) in zip(replays, ADDRESS_KEYS, strict=True):
         if run is not None:
             parameters |= {name: run.resolve().name, game: replay or ""}
     text = urlencode({name: value for name, value in parameters.items() if value})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -127,9 +128,23 @@ def draw_populations(sources: Sequence[FigureSource], metric: str | None) -> Any
     source = require_one(sources)
     settings = validate_settings(Evaluate, source.settings)
     lines = {}
-    for episode in range(min(_MAX_TRACED, settings.episodes)):
+    n_traced = min(_MAX_TRACED, settings.episodes)
+    for episode in range(n_traced):
         trace = trace_episode(next(evaluation_tasks(settings)), episode)
         for group, series in zip(trace.groups, trace.populations.T, strict=True):
             curve = Curve(range(len(series)), series.tolist())
             lines.setdefault(group, []).append(curve)
-    return draw_curves(lines, "tick", "alive", over="episodes")
+    y_label = "alive"
+    if n_traced < settings.episodes:
+        y_label = f"alive, first {n_traced} of {settings.episodes} episodes"
+    ends = [curve.x[-1] for curve in next(iter(lines.values()))]
+    x_label = "tick"
+    if min(ends) < max(ends):
+        x_label = f"tick; ends with the shortest episode\n(the longest has {max(ends)} ticks)"
+        warnings.warn(
+            f"The figure of populations stops at tick {min(ends)}, where the shortest of its {n_traced} "
+            f"episodes ends; the longest has {max(ends)} ticks. Their lengths are in the evaluation's "
+            "`ticks`.",
+            stacklevel=2,
+        )
+    return draw_curves(lines, x_label, y_label, over="episodes")

@@ -12,7 +12,7 @@ from kinfolk.evaluation.figures.curves import draw_profiles
 from kinfolk.evaluation.figures.estimates import draw_estimates, draw_named_estimates
 from kinfolk.evaluation.figures.search import draw_search
 from kinfolk.evaluation.formatting import name_policies
-from kinfolk.evaluation.statistics import Estimate
+from kinfolk.evaluation.statistics import Estimate, estimate_mean
 from kinfolk.jobs.figures.curves import CURVES
 from kinfolk.jobs.figures.payoffs import list_meeting_estimates
 from kinfolk.jobs.figures.sources import (
@@ -60,14 +60,37 @@ def draw_run_estimates(sources: Sequence[FigureSource], metric: str | None) -> A
     groups: dict[str, dict[str, Estimate | None]] = {}
     if sources[0].job == "scenarios" and len(sources) == 1:
         return _draw_scenarios(sources[0], metric)
+    runs_by_label: dict[str, list[dict[str, Estimate | None]]] = {}
     name = ""
-    for source in sources:
+    for source, label in zip(sources, label_lines(sources), strict=True):
         name, estimates_by_name = _list_named(source, metric)
-        groups[source.name if len(sources) > 1 else ""] = estimates_by_name
+        runs_by_label.setdefault(label, []).append(estimates_by_name)
+    for label, runs in runs_by_label.items():
+        groups[label] = _pool_seeds(runs)
     counts = {e.n for group in groups.values() for e in group.values() if e is not None}
-    unit = _UNITS.get(sources[0].job, "games")
     n = f"{min(counts)} " if len(counts) == 1 else ""
+    unit = _UNITS.get(sources[0].job, "games")
+    n_seeds = sorted({len(runs) for runs in runs_by_label.values()})
+    if n_seeds[0] > 1:
+        unit = "seeds"
+    elif n_seeds[-1] > 1:
+        unit = f"seeds, of a single run over {unit}"
     return draw_named_estimates(groups, name, f"{n}{unit}")
+
+
+def _pool_seeds(runs: Sequence[Mapping[str, Estimate | None]]) -> dict[str, Estimate | None]:
+    """Return the mean of runs that differ in their seed, with its interval over seeds.
+
+    A single run keeps the interval that it has.
+    """
+    if len(runs) == 1:
+        return dict(runs[0])
+    pooled: dict[str, Estimate | None] = {}
+    for name in dict.fromkeys(name for run in runs for name in run):
+        estimates = [run.get(name) for run in runs]
+        means = [estimate.mean for estimate in estimates if estimate is not None]
+        pooled[name] = estimate_mean(np.array(means)) if means else None
+    return pooled
 
 
 def _group_column(done: Mapping[str, Any], column: str) -> list[list[list[float]]]:

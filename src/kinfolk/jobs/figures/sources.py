@@ -54,11 +54,25 @@ def label_lines(sources: Sequence[FigureSource]) -> list[str]:
     """Return a label for each run: the settings in which it differs from others, without the seed.
 
     Runs with the same label differ in their seed only.
+
+    Raises:
+        UsageError: Two runs are the same, so that they are no two seeds.
     """
     flat = [dict(_flatten(source.settings)) for source in sources]
     names = list(dict.fromkeys(name for table in flat for name in table))
     differing = [n for n in names if any(table.get(n) != flat[0].get(n) for table in flat)]
-    return [", ".join(f"{n} = {_describe(table.get(n))}" for n in differing) for table in flat]
+    labels = [", ".join(f"{n} = {_describe(table.get(n))}" for n in differing) for table in flat]
+    known: dict[tuple[Any, ...], str] = {}
+    for source, label in zip(sources, labels, strict=True):
+        seeds = [str(source.settings.get(key)) for key in _SEED_KEYS]
+        identity = (label, *seeds)
+        if identity in known:
+            raise UsageError(
+                f"{known[identity]} and {source.name} have the same settings and the same seed, so they are the "
+                "same result twice. Draw one of them."
+            )
+        known[identity] = source.name
+    return labels
 
 
 def _describe(value: Any) -> str:

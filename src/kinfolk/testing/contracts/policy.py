@@ -156,7 +156,7 @@ class PolicyContract:
             agent.reset(loop.seed, world, uid)  # world w played episode w
             for observation, action in recorded.trajectories[world, uid]:
                 assert agent.step(observation).tolist() == action.tolist()
-        assert len(recorded.founders) > 3
+        assert recorded.founders, "no agent without parents acted"
 
 
 def _batch_after_ticks(loop: EpisodeLoop) -> tuple[AgentBatch, Memory, Ints]:

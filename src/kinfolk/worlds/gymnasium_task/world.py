@@ -41,7 +41,8 @@ class GymTask(Settings):
         None, "Discrete actions per continuous action; by default actions stay continuous.", ge=2
     )
     action_masks: bool = setting(
-        False, "Neural policies choose only actions that info['action_mask'] of the task allows."
+        False,
+        "Neural policies and kin://random choose only what info['action_mask'] of the task allows.",
     )
     max_steps: int | None = setting(None, "Step limit; by default the task's own, else 1000.", ge=1)
 
