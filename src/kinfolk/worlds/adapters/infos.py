@@ -203,9 +203,30 @@ class InfoProvider(Protocol):
         ...
 
 
+def name_agents(world: str, groups: Mapping[int, str]) -> dict[int, str]:
+    """Return the names of the agents of an episode, as adapters and logs have them, by uid.
+
+    Args:
+        world: Name of the world in its spec.
+        groups: Names of the groups of all agents by uid, in order of uid.
+    """
+    provider = _make_info_provider(world)
+    n_born: dict[str, int] = {}
+    names = {}
+    for uid, group in groups.items():
+        number = n_born.get(group, 0)
+        n_born[group] = number + 1
+        names[uid] = provider.make_name(group, number, uid)
+    return names
+
+
 def get_info_provider(world: World) -> InfoProvider:
     """Return the info provider registered for a world, or the default one."""
-    name = world.spec.world
+    return _make_info_provider(world.spec.world)
+
+
+def _make_info_provider(name: str) -> InfoProvider:
+    """Return the info provider registered under the name of a world, or the default one."""
     provider_type = INFO_PROVIDERS.load(name) if name in INFO_PROVIDERS else DefaultInfoProvider
     provider: InfoProvider = provider_type()
     return provider

@@ -85,6 +85,7 @@ def apply_metabolism(
             # Founders, and limits of 0, can be past it in their first step.
             is_first_step = age == 1 or agents.tick[w] == 0
             if age == last_fertile_age or (is_first_step and 0 <= last_fertile_age < age):
+                agents.counters[w, codes.EXPIRED_FERTILITY + species] += 1
                 record_event(events, w, codes.FERTILITY_EXPIRED, agents.uid[w, row], -1, age)
             any_overaged = any_overaged or 0 <= rules.max_age[kind] <= age
         agents.energy_accounts[w, codes.DECAYED] += decayed
@@ -142,7 +143,7 @@ def grow_grass(state: SavannaState, rules: SavannaRules, w: int, part: StepPart)
 
 @inline_always
 def kill_starved(agents: SavannaAgents, rules: SavannaRules, w: int) -> None:
-    """Kill all agents and carcasses without energy.
+    """Kill all agents without energy, and remove carcasses: those died when they were caught.
 
     Args:
         agents: Written for every death.
@@ -156,7 +157,9 @@ def kill_starved(agents: SavannaAgents, rules: SavannaRules, w: int) -> None:
                 if agents.alive[w, row]:
                     if rules.view_at_death:
                         save_view(agents, rules, w, species, row)
-                    kill_agent(agents, w, species, row, codes.STARVED)
+                    was_killed = agents.carcass[w, row] and not rules.carcasses_live
+                    cause = codes.EATEN if was_killed else codes.STARVED
+                    kill_agent(agents, w, species, row, cause)
                 elif agents.dead_prey_stay:
                     # Published: an agent too old and starved in one step dies twice.
                     agents.active[w, species] -= 1
