@@ -219,7 +219,9 @@ def _to_columns(rows: Sequence[Mapping[str, Any]]) -> ColumnTable:
 
 def _episode_row(event: Mapping[str, Any]) -> dict[str, Any]:
     """Return the row of an episode from its event."""
-    row = {"episode": event["step"]} | {n: event[n] for n in SCALAR_FIELDS if n != "episode"}
+    # Runs of earlier versions have no `max_ticks`.
+    scalars = {name: event[name] for name in SCALAR_FIELDS if name in event}
+    row = {"episode": event["step"]} | scalars
     row["failures"] = len(event["failures"])
     row["invalid_actions"] = sum(sum(n.values()) for n in event["invalid_actions"].values())
     return row | {

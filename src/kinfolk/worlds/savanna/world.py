@@ -28,7 +28,7 @@ from kinfolk.worlds.savanna.codes import (
     EVENT_KINDS,
     MOVE,
 )
-from kinfolk.worlds.savanna.metric_definitions import METRIC_DEFINITIONS
+from kinfolk.worlds.savanna.metric_definitions import METRIC_DEFINITIONS, MISSING_VALUES
 from kinfolk.worlds.savanna.metrics import compute_metrics, compute_trait_statistics
 from kinfolk.worlds.savanna.presets import DESCRIPTIONS, PRESETS
 from kinfolk.worlds.savanna.rules import make_rules
@@ -58,6 +58,7 @@ class SavannaWorld(BatchedWorld):
     preset_descriptions = DESCRIPTIONS
     compute_metrics = staticmethod(compute_metrics)
     metric_definitions = METRIC_DEFINITIONS
+    missing_values = MISSING_VALUES
 
     def __init__(self, settings: Savanna, n_worlds: int = 1, threads: int = 1) -> None:
         check_batch_size(n_worlds, threads)
