@@ -142,8 +142,23 @@ def grow_grass(state: SavannaState, rules: SavannaRules, w: int, part: StepPart)
 
 
 @inline_always
+def starve(agents: SavannaAgents, rules: SavannaRules, w: int, species: int, row: int) -> None:
+    """Kill an agent without energy, or remove a carcass, whose prey died when it was caught.
+
+    Args:
+        agents: Written for the death.
+        rules: Rules of the batch.
+        w: World.
+        species: PREDATOR or PREY.
+        row: Row of the agent.
+    """
+    was_caught = agents.carcass[w, row] and not rules.carcasses_live
+    kill_agent(agents, w, species, row, codes.EATEN if was_caught else codes.STARVED)
+
+
+@inline_always
 def kill_starved(agents: SavannaAgents, rules: SavannaRules, w: int) -> None:
-    """Kill all agents without energy, and remove carcasses: those died when they were caught.
+    """Kill all agents and carcasses without energy.
 
     Args:
         agents: Written for every death.
@@ -157,9 +172,7 @@ def kill_starved(agents: SavannaAgents, rules: SavannaRules, w: int) -> None:
                 if agents.alive[w, row]:
                     if rules.view_at_death:
                         save_view(agents, rules, w, species, row)
-                    was_killed = agents.carcass[w, row] and not rules.carcasses_live
-                    cause = codes.EATEN if was_killed else codes.STARVED
-                    kill_agent(agents, w, species, row, cause)
+                    starve(agents, rules, w, species, row)
                 elif agents.dead_prey_stay:
                     # Published: an agent too old and starved in one step dies twice.
                     agents.active[w, species] -= 1
