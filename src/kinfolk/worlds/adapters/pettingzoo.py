@@ -95,7 +95,8 @@ class ParallelEnvAdapter(GroupedParallelEnv):
     A newborn is in all five dictionaries of the step of its birth. An agent that dies is in them
     once more, with its last observation and reward, and no longer in `agents`. The last step
     truncates all survivors. Names are never reused within an episode. Infos hold what happened to
-    the agent; what concerns the whole world is in `counters`.
+    the agent; what concerns the whole world is in `counters`, and in the last step of an episode also
+    in `infos["__all__"]`.
 
     There is no `possible_agents`, because births cannot be foreseen; `FixedAgentsEnv` is for
     libraries that need a fixed list.
@@ -179,6 +180,8 @@ class ParallelEnvAdapter(GroupedParallelEnv):
         if self._has_infos:
             for uid, info in self.info_provider.infos(self.world, index.by_uid).items():
                 infos[index.by_uid[uid].name] = info
+        if self._has_infos and self.world.done[0]:
+            infos["__all__"] = self.counters
         rewards = dict(zip(names, index.rewards, strict=True))
         return observations, rewards, terminations, truncations, infos
 
