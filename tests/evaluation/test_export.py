@@ -51,7 +51,9 @@ def test_a_row_per_agent_adds_up_to_its_slot(events):
     table = build_table("agents", events, SLOTS, SPEC)
     first = next(event for event in events if event["kind"] == "episode_played")
     rows = zip(table["episode"], table["slot"], table["ticks"], table["return"], strict=True)
-    mine = [earned for episode, slot, ticks, earned in rows if (episode, slot) == (0, "g") and ticks]
+    mine = [
+        earned for episode, slot, ticks, earned in rows if (episode, slot) == (0, "g") and ticks
+    ]
     assert sum(mine) == pytest.approx(first["returns"]["g"])
     assert len(mine) == first["lives"]["g"]
     assert sum(first["group_returns"].values()) == pytest.approx(sum(first["returns"].values()))

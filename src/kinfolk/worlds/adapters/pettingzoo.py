@@ -188,7 +188,7 @@ class ParallelEnvAdapter(GroupedParallelEnv):
     def _advance(self) -> None:
         """Step the world with the actions set before, and update the index of agents."""
         self._step_world()
-        self._agent_index.update(self.world.columns, int(self.world.tick[0]) - 1)
+        self._agent_index.update(self.world.columns, int(self.world.tick[0]))
 
     def step_arrays(self, actions: Ints) -> ArrayStep:
         """Step all agents at once with arrays instead of dictionaries, several times as fast.

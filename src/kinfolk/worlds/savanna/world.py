@@ -75,7 +75,9 @@ class SavannaWorld(BatchedWorld):
         self._choices = np.ascontiguousarray(self._spec.n_choices)
         self._action_shape = (n_worlds * settings.rows, self._choices.shape[1])
         self._event_buffer = state.allocate_event_buffer(n_worlds, settings.rows, enabled=False)
-        self._leaves_carcasses = settings.leave_carcass and isfinite(settings.max_energy_gain_per_prey)
+        self._leaves_carcasses = settings.leave_carcass and isfinite(
+            settings.max_energy_gain_per_prey
+        )
         self._drawn_newborns = self._runner.draw_newborns()
 
     def reset(self, keys: Ints, worlds: Ints | None = None) -> None:

@@ -108,7 +108,11 @@ def test_a_configuration_of_no_known_module_gets_an_error_message():
 def test_a_partial_configuration_is_completed_by_the_settings_file_of_its_module(rules, preset):
     found = from_upstream({"max_steps": 77}, rules).settings
     expected = validate_settings(Savanna, {**PRESETS[preset], "max_steps": 77})
-    without_effect = {"lineage_reward_mode", "reproduction_reward_predator", "reproduction_reward_prey"}
+    without_effect = {
+        "lineage_reward_mode",
+        "reproduction_reward_predator",
+        "reproduction_reward_prey",
+    }
     for key, value in expected.model_dump(exclude={*without_effect, "quirks"}).items():
         assert getattr(found, key) == getattr(expected, key), (key, value)
     assert found.reproduction_reward_prey.type_1_prey == 10.0
@@ -163,7 +167,10 @@ def test_a_python_configuration_is_read_without_running_it(tmp_path, capsys):
     [
         ("config_env = {", "x.py is not valid Python: '{' was never closed, line 1."),
         ("a = 1", "x.py must assign one dictionary, such as config_env = {...}; it assigns 0."),
-        ("c = {'a': open('b')}", "x.py is read without running it, so its dictionary can hold literals"),
+        (
+            "c = {'a': open('b')}",
+            "x.py is read without running it, so its dictionary can hold literals",
+        ),
     ],
 )
 def test_a_python_file_without_literals_gets_an_error_message(source, message):
