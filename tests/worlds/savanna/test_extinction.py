@@ -89,6 +89,8 @@ def test_a_comparison_says_that_episodes_are_left_out():
         world="savanna",
         world_settings=STARVING,
         policies=["kin://noop", "kin://random"],
+        slots={"herd": "kin://noop"},
+        agent_slot_map={"type_1_predator": "candidate", "type_1_prey": "herd"},
         metric="mean_prey_alive",
         episodes=3,
     )

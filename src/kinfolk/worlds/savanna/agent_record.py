@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-
 TIME_LIMIT = "time_limit"  # the cause of death of those that live at the end of an episode
 
 

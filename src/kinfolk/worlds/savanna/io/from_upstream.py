@@ -113,10 +113,8 @@ class _ReadKeys(Mapping[str, Any]):
         self.read: set[str] = set()
 
     def __getitem__(self, key: str) -> Any:
-        if key in self._config:
-            value = self._config[key]
-        else:
-            value = self._published[key]
+        source = self._config if key in self._config else self._published
+        value = source[key]
         self.read.add(key)
         return value
 
@@ -225,7 +223,7 @@ def read_python_config(source: str, name: str) -> dict[str, Any]:
 class _ReplaceInfinity(ast.NodeTransformer):
     """Replace `float("inf")` by a literal that is infinite."""
 
-    def visit_Call(self, node: ast.Call) -> ast.AST:  # noqa: N802 - the name that ast asks for
+    def visit_Call(self, node: ast.Call) -> ast.AST:
         """Return the literal, or the call if it is another one."""
         if ast.unparse(node) in ("float('inf')", "float('Infinity')"):
             return ast.copy_location(ast.Constant(float("inf")), node)
