@@ -47,8 +47,7 @@ class Savanna(Settings):
     max_steps: int = setting(1000, "Length of an episode in steps.", ge=1)
     on_extinction: Literal["end", "terminate", "continue"] = setting(
         "end",
-        "When a species dies out: end the episode and truncate the survivors, or terminate them, or "
-        "continue to max_steps.",
+        "When a species dies out: end (survivors are truncated), terminate them, or continue.",
     )
     max_rows: int | None = setting(
         None, "Most agents alive at once; by default 4 x the initial number, at least 256.", ge=1
