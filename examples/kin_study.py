@@ -2,7 +2,7 @@
 
     python examples/kin_study.py --steps 2000000 --seeds 3 --episodes 20
 
-Predators and prey of the preset `lineage_documented` are trained with its lineage rewards and without
+Predators and prey of the preset `lineage_published` are trained with its lineage rewards and without
 them, once per seed. The policies then play unseen episodes, in which the kin metrics are measured. An
 interrupted study resumes where it stopped; finished trainings are not repeated.
 """
@@ -25,7 +25,7 @@ from kinfolk.store.run import create_run, open_run
 from kinfolk.store.run_job import run_and_store
 from kinfolk.worlds.savanna.kin_metrics import KinLog
 
-PRESET = "lineage_documented"
+PRESET = "lineage_published"
 NO_LINEAGE_REWARD = {"type_1_predator": 0.0, "type_1_prey": 0.0}
 SLOT_MAP = {"type_1_predator": "predators", "type_1_prey": "prey"}
 EVALUATION_SEED = 77_000_000  # its episodes are not used in training

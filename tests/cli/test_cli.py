@@ -408,7 +408,7 @@ def test_an_evaluation_shows_its_measures_and_populations(family_run):
 def test_a_phylogeny_comes_out_as_csv_and_newick(family_run):
     folder, _ = family_run
     table = kinfolk("export", "phylogeny", "mine", "--episode", "2", cwd=folder).stdout.splitlines()
-    assert table[0] == "id,ancestor_list,origin_time,destruction_time,taxon_label,cause"
+    assert table[0] == "id,ancestor_list,origin_time,destruction_time,taxon_label,cause,agent_id"
     assert table[1].startswith("0,[NONE],0,")
     assert len(table) > 31
     done = kinfolk(

@@ -27,7 +27,7 @@ from kinfolk.worlds.savanna.io.event_log import (
     format_reward_summary,
 )
 
-SLOTS, GROUPS = ["g", "h"], ["grazer", "hunter"]
+SLOTS, SPEC = ["g", "h"], WorldRef("probe").spec
 
 
 @pytest.fixture(scope="module")
@@ -39,7 +39,7 @@ def events():
 
 
 def test_a_row_per_episode_has_every_slot_group_and_counter(events):
-    table = build_table("episodes", events, SLOTS, GROUPS)
+    table = build_table("episodes", events, SLOTS, SPEC)
     assert table["episode"] == [0, 1, 2]
     assert table["returns.g"] == [
         event["returns"]["g"] for event in events if "returns" in event and "seed" in event
@@ -48,19 +48,21 @@ def test_a_row_per_episode_has_every_slot_group_and_counter(events):
 
 
 def test_a_row_per_agent_adds_up_to_its_slot(events):
-    table = build_table("agents", events, SLOTS, GROUPS)
+    table = build_table("agents", events, SLOTS, SPEC)
     first = next(event for event in events if event["kind"] == "episode_played")
-    mine = [earned for episode, slot, earned in zip(table["episode"], table["slot"], table["return"], strict=True)
-            if (episode, slot) == (0, "g")]  # fmt: skip
+    rows = zip(table["episode"], table["slot"], table["ticks"], table["return"], strict=True)
+    mine = [
+        earned for episode, slot, ticks, earned in rows if (episode, slot) == (0, "g") and ticks
+    ]
     assert sum(mine) == pytest.approx(first["returns"]["g"])
     assert len(mine) == first["lives"]["g"]
     assert sum(first["group_returns"].values()) == pytest.approx(sum(first["returns"].values()))
 
 
 def test_csv_and_parquet_hold_the_same(events):
-    table = build_table("agents", events, SLOTS, GROUPS)
+    table = build_table("agents", events, SLOTS, SPEC)
     text = to_csv(table).decode().splitlines()
-    assert text[0] == "episode,uid,group,slot,birth_tick,ticks,return"
+    assert text[0] == "episode,agent_id,uid,group,slot,birth_tick,ticks,return"
     assert len(text) == 1 + len(table["uid"])
     loaded = parquet.read_table(io.BytesIO(to_parquet(table))).to_pydict()
     assert loaded == table

@@ -36,7 +36,9 @@ def test_a_definition_names_the_episodes_and_the_species_that_it_is_about():
         "over all episodes (full length: those that reached the time limit)"
     )
     assert described["mean_prey_alive"].definition == (
-        "living agents of the species prey, mean over the ticks of an episode"
+        "living agents of the species prey, mean over max_steps ticks; an extinct species counts as 0 to "
+        "the end. Left out are episodes that the extinction of the other species ended, unless "
+        "on_extinction is continue"
     )
     assert "<td" in kf.metrics("probe")._repr_html_()
 

@@ -15,7 +15,7 @@ def result(episode, **changes):
     by_slot = {"pack": 1.5, "herd": -2.0}
     counts = {"pack": 2, "herd": 4}
     return EpisodeResult(
-        episode, 40, True, by_slot, counts, counts, {"cog": 6}, {"cog": 5.5}, {"births": 2.0}, 9,
+        episode, 40, 40, True, by_slot, counts, counts, {"cog": 6}, {"cog": 5.5}, {"births": 2.0}, 9,
         {"cog": -0.5}, {"uid": [0, 1], "group": [0, 0], "slot": [0, 1], "birth_tick": [0, 3],
                         "ticks": [40, 37], "total_reward": [1.5, -2.0]}, **changes,
     )  # fmt: skip

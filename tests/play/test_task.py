@@ -126,7 +126,8 @@ def test_agents_are_logged_if_they_are_wanted():
         assert [agent.uid for agent in agents] == sorted(agent.uid for agent in agents)
         for index, slot in enumerate(PLAIN):
             mine = [agent for agent in agents if agent.slot == index]
-            assert len(mine) == result.lives[slot]
+            acted = [agent for agent in mine if agent.ticks]  # else born in the last tick
+            assert len(acted) == result.lives[slot]
             assert sum(agent.ticks for agent in mine) == result.ticks_lived[slot]
             assert sum(agent.total_reward for agent in mine) == pytest.approx(result.returns[slot])
         assert list(result.group_returns) == ["grazer", "hunter"]
@@ -159,7 +160,7 @@ def test_an_observer_sees_the_worlds_before_and_after_each_step():
 def test_every_field_of_a_result_has_its_place_in_columns_and_events():
     names = [field.name for field in fields(EpisodeResult)]
     assert sorted(names) == sorted([*SCALAR_FIELDS, *TABLE_FIELDS, "agents", *NOTE_FIELDS])
-    assert SCALAR_FIELDS == ("episode", "ticks", "full_length", "seed")
+    assert SCALAR_FIELDS == ("episode", "ticks", "max_ticks", "full_length", "seed")
     assert NOTE_FIELDS == ("failures", "never_acted", "invalid_actions")
     assert {field.name for field in fields(EpisodePlayed)} == {*names, "step"}
     assert {

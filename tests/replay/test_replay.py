@@ -202,7 +202,7 @@ def test_the_chunks_that_a_job_yields_make_up_the_file():
     ("damage", "message"),
     [
         (lambda data: b"GIF89a is how another format begins", "is not a replay of kinfolk."),
-        (lambda data: data.replace(MAGIC, b"kinfolk replay 1\n"), "has format 1; this kinfolk reads 4. Earlier "
+        (lambda data: data.replace(MAGIC, b"kinfolk replay 1\n"), "has format 1; this kinfolk reads 5. Earlier "
          "formats hold games by former rules of their worlds; CHANGELOG.md says what changed."),
         (lambda data: MAGIC + b"JUNK" + data[21:],
          "is damaged at byte 17: the checksum of a record's header is wrong."),

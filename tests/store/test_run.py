@@ -124,15 +124,15 @@ def damage(run, name, data):
     [
         ("settings.json", b"{", "{folder}/settings.json is damaged: Expecting property name enclosed in "
          "double quotes: line 1 column 2 (char 1)."),
-        ("settings.json", b'{"format": 1}', "{folder}/settings.json has format 1; this kinfolk reads 3."
+        ("settings.json", b'{"format": 1}', "{folder}/settings.json has format 1; this kinfolk reads 4."
          " Earlier formats hold games by former rules of their worlds; CHANGELOG.md says what changed."),
-        ("settings.json", b"[]", "{folder}/settings.json has format None; this kinfolk reads 3."),
-        ("settings.json", b'{"format": 3, "job": "count", "settings": {}}', "{folder}/settings.json has "
+        ("settings.json", b"[]", "{folder}/settings.json has format None; this kinfolk reads 4."),
+        ("settings.json", b'{"format": 4, "job": "count", "settings": {}}', "{folder}/settings.json has "
          "no SHA-256 checksum: it is damaged, or of an earlier version of kinfolk, whose files are no "
          "longer read."),
-        ("settings.json", seal(b'{"format": 3, "sha256": "%s"}' % (b"0" * 64)),
+        ("settings.json", seal(b'{"format": 4, "sha256": "%s"}' % (b"0" * 64)),
          "{folder}/settings.json is damaged: it names no job with its settings."),
-        ("settings.json", seal(b'{"format": 3, "sha256": "%s"}' % (b"0" * 64)) + b" ",
+        ("settings.json", seal(b'{"format": 4, "sha256": "%s"}' % (b"0" * 64)) + b" ",
          "{folder}/settings.json is damaged: its SHA-256 checksum is wrong."),
     ],
 )  # fmt: skip

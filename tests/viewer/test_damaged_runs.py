@@ -38,9 +38,9 @@ def damaged(tmp_path_factory):
         make_run(root / name)
     path = root / "empty" / "settings.json"
     path.write_bytes(b"")
-    (root / "cut" / "settings.json").write_text('{"format": 3, "jo')
+    (root / "cut" / "settings.json").write_text('{"format": 4, "jo')
     (root / "foreign" / "settings.json").write_text('{"format": 1}')
-    bare = b'{"format": 3, "sha256": "%s"}' % (b"0" * 64)
+    bare = b'{"format": 4, "sha256": "%s"}' % (b"0" * 64)
     (root / "bare" / "settings.json").write_bytes(seal(bare))
     sound = (root / "flipped" / "settings.json").read_bytes()
     (root / "flipped" / "settings.json").write_bytes(sound.replace(b"count", b"bount"))
@@ -61,11 +61,11 @@ def damaged(tmp_path_factory):
     make_run(root / "infinite", level=float("inf"))
     problems = {
         "empty": f"{path} is damaged: Expecting value: line 1 column 1 (char 0).",
-        "foreign": f"{root}/foreign/settings.json has format 1; this kinfolk reads 3. Earlier formats hold "
+        "foreign": f"{root}/foreign/settings.json has format 1; this kinfolk reads 4. Earlier formats hold "
         "games by former rules of their worlds; CHANGELOG.md says what changed.",
         "flipped": f"{root}/flipped/settings.json is damaged: its SHA-256 checksum is wrong.",
         "bare": f"{root}/bare/settings.json is damaged: it names no job with its settings.",
-        "list": f"{root}/list/settings.json has format None; this kinfolk reads 3.",
+        "list": f"{root}/list/settings.json has format None; this kinfolk reads 4.",
         "deep": f"{root}/deep/settings.json is damaged: it is nested too deeply.",
         "folder": f"{root}/folder/settings.json could not be read: it is a folder.",
         "lost": f"{root}/lost is not a run: it has no settings.json.",

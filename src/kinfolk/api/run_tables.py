@@ -39,8 +39,7 @@ def build_run_table(
         name = "episodes" if job == "evaluate" else "rows" if is_swept else "events"
     if job == "evaluate" and name in ("episodes", "agents"):
         chosen = validate_settings(Evaluate, settings)
-        groups = [group.name for group in chosen.world_ref.spec.groups]
-        return build_table(name, events, chosen.slot_ids, groups)
+        return build_table(name, events, chosen.slot_ids, chosen.world_ref.spec)
     if job in _FAILURE_JOBS and name == "failures":
         return build_failure_table(job, settings, events)
     if is_swept and name == "rows":

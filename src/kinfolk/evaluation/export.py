@@ -9,8 +9,10 @@ from dataclasses import fields
 from typing import Any
 
 from kinfolk.core.imports import make_missing_library_error
+from kinfolk.core.spaces import WorldSpec
 from kinfolk.evaluation.failures import iter_failures
 from kinfolk.play.results import SCALAR_FIELDS, TABLE_FIELDS, AgentRecord, Failure
+from kinfolk.worlds.adapters.infos import name_agents
 
 SCHEMA_NAME = "kinfolk.evaluation"
 SCHEMA_VERSION = 5
@@ -169,7 +171,7 @@ ColumnTable = Mapping[str, list[Any]]  # columns by name, of equal length
 
 
 def build_table(
-    name: str, events: Iterable[Mapping[str, Any]], slots: Sequence[str], groups: Sequence[str]
+    name: str, events: Iterable[Mapping[str, Any]], slots: Sequence[str], spec: WorldSpec
 ) -> ColumnTable:
     """Build a table of episodes or agents from the events of an evaluation.
 
@@ -177,7 +179,7 @@ def build_table(
         name: `episodes` or `agents`.
         events: Events of the run, as JSON values.
         slots: Ids of the slots, in order.
-        groups: Names of the world's groups, in order.
+        spec: Names the world and its groups.
 
     Returns:
         The columns by name; empty if there are no rows. Values of a slot, group or counter have
@@ -187,7 +189,7 @@ def build_table(
     if name == "episodes":
         rows = [_episode_row(event) for event in played]
     else:
-        rows = [row for event in played for row in _agent_rows(event, slots, groups)]
+        rows = [row for event in played for row in _agent_rows(event, slots, spec)]
     return _to_columns(rows)
 
 
@@ -219,7 +221,9 @@ def _to_columns(rows: Sequence[Mapping[str, Any]]) -> ColumnTable:
 
 def _episode_row(event: Mapping[str, Any]) -> dict[str, Any]:
     """Return the row of an episode from its event."""
-    row = {"episode": event["step"]} | {n: event[n] for n in SCALAR_FIELDS if n != "episode"}
+    # Runs of earlier versions have no `max_ticks`.
+    scalars = {name: event[name] for name in SCALAR_FIELDS if name in event}
+    row = {"episode": event["step"]} | scalars
     row["failures"] = len(event["failures"])
     row["invalid_actions"] = sum(sum(n.values()) for n in event["invalid_actions"].values())
     return row | {
@@ -232,21 +236,30 @@ def _episode_row(event: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _agent_rows(
-    event: Mapping[str, Any], slots: Sequence[str], groups: Sequence[str]
+    event: Mapping[str, Any], slots: Sequence[str], spec: WorldSpec
 ) -> Iterable[dict[str, Any]]:
     """Yield a row per agent of an episode, with names of groups and slots for their indices.
 
     Args:
         event: Event of the episode.
         slots: Ids of the slots, in order.
-        groups: Names of the world's groups, in order.
+        spec: Names the world and its groups.
     """
     columns = [event["agents"].get(name, ()) for name in AgentRecord._fields]
-    for values in zip(*columns, strict=True):
-        row = {"episode": event["step"], **AgentRecord(*values)._asdict()}
-        row |= {"group": groups[row["group"]], "slot": slots[row["slot"]]}
-        row["return"] = row.pop("total_reward")
-        yield row
+    records = [AgentRecord(*values) for values in zip(*columns, strict=True)]
+    groups = {record.uid: spec.groups[record.group].name for record in records}
+    names = name_agents(spec.world, groups)
+    for record in records:
+        yield {
+            "episode": event["step"],
+            "agent_id": names[record.uid],
+            "uid": record.uid,
+            "group": groups[record.uid],
+            "slot": slots[record.slot],
+            "birth_tick": record.birth_tick,
+            "ticks": record.ticks,
+            "return": record.total_reward,
+        }
 
 
 def to_csv(table: ColumnTable) -> bytes:

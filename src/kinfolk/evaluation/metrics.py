@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import NamedTuple
 
@@ -54,11 +54,30 @@ def list_metrics(world: WorldRef) -> list[str]:
     """Return the names of all metrics that episodes of a world have."""
     built = world.build()
     counters, zeros = list(built.counters()), np.zeros(1)
-    values = dict.fromkeys(["ticks", *counters], zeros)
+    values = dict.fromkeys(["ticks", "max_ticks", *counters], zeros)
     for group in built.spec.groups:
         values |= {f"group_lives/{group.name}": zeros, f"mean_alive/{group.name}": zeros}
     world_metrics = compute_world_metrics(world.name, np.zeros(1, dtype=np.bool_), values)
     return list(dict.fromkeys([*METRICS, *counters, *world_metrics]))
+
+
+def describe_missing(world: str, metrics: Mapping[str, int], n_episodes: int) -> list[str]:
+    """Describe which metrics rest on fewer episodes than were played, where the world says why.
+
+    A world says why as `missing_values`: by regular expression of the name, the reason.
+
+    Args:
+        world: Name of the world.
+        metrics: By name, the number of episodes to which the metric applies.
+        n_episodes: Number of episodes played.
+    """
+    reasons: Mapping[str, str] = getattr(WORLDS.load(world), "missing_values", {})
+    notes = []
+    for name, n in metrics.items():
+        for pattern, reason in reasons.items():
+            if n < n_episodes and re.fullmatch(pattern, name):
+                notes.append(f"{name} rests on {n} of {n_episodes} episodes: {reason}.")
+    return notes
 
 
 def check_metric(metric: str, world: WorldRef) -> None:

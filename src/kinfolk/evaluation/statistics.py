@@ -227,7 +227,7 @@ def compute_metric_columns(
         metric_function: Takes the flags of full length, and columns of lengths, groups and counters
             by name.
     """
-    columns: dict[str, AnyArray] = {"ticks": played.arrays["ticks"]}
+    columns = {name: played.arrays[name] for name in ("ticks", "max_ticks")}
     for table in ("group_lives", "mean_alive", "counters"):
         prefix = "" if table == "counters" else f"{table}/"
         columns |= {f"{prefix}{name}": played.column(table, name) for name in played.notes[table]}

@@ -12,6 +12,7 @@ from kinfolk.core.arrays import Ints
 from kinfolk.lineage.family import Family, FamilyMember
 from kinfolk.play.results import BirthDeathLog, EpisodeResult
 from kinfolk.play.task import EpisodeRunner, RolloutTask
+from kinfolk.worlds.adapters.infos import name_agents
 from kinfolk.worlds.base import World
 
 
@@ -78,23 +79,33 @@ def trace_episode(task: RolloutTask[Any], episode: int) -> EpisodeTrace:
             log.add_deaths(world, world.events())
             populations.append(_count_population(world))
     groups = tuple(group.name for group in world.spec.groups)
-    return EpisodeTrace(results[0], groups, np.array(populations), _build_family(log, groups))
+    family = _build_family(log, groups, world.spec.world)
+    return EpisodeTrace(results[0], groups, np.array(populations), family)
 
 
 def _count_population(world: World) -> list[int]:
     """Return the number of live agents of each group in a single world."""
-    alive, group = world.columns.alive, world.columns.group
-    counts: list[int] = np.bincount(group[alive], minlength=len(world.spec.groups)).tolist()
+    group = world.columns.group
+    counts: list[int] = np.bincount(group[world.living], minlength=len(world.spec.groups)).tolist()
     return counts
 
 
-def _build_family(log: BirthDeathLog, groups: Sequence[str]) -> Family:
-    """Return the family tree of all agents of a log; `groups` are the names of the groups."""
+def _build_family(log: BirthDeathLog, groups: Sequence[str], world: str) -> Family:
+    """Return the family tree of all agents of a log.
+
+    Args:
+        log: Births and deaths of the episode.
+        groups: Names of the groups.
+        world: Name of the world in its spec.
+    """
     deaths = {death.uid: death for death in log.deaths}
+    births = sorted(log.births)
+    names = name_agents(world, {birth.uid: groups[birth.group] for birth in births})
     members = []
-    for birth in log.births:
+    for birth in births:
         parents = tuple(parent for parent in birth.parents if parent >= 0)
-        member = FamilyMember(birth.uid, parents, groups[birth.group], birth.tick)
+        group, name = groups[birth.group], names[birth.uid]
+        member = FamilyMember(birth.uid, parents, group, birth.tick, name=name)
         if (death := deaths.get(birth.uid)) is not None:
             member = replace(member, destruction_time=death.tick, cause=death.cause)
         members.append(member)

@@ -26,7 +26,12 @@ from kinfolk.evaluation.comparison import (
     parse_team,
 )
 from kinfolk.evaluation.failures import count_failures
-from kinfolk.evaluation.metrics import METRICS, check_metric, metric_values
+from kinfolk.evaluation.metrics import (
+    METRICS,
+    check_metric,
+    describe_missing,
+    metric_values,
+)
 from kinfolk.evaluation.rollout import run_evaluation, run_matches
 from kinfolk.evaluation.statistics import (
     Estimate,
@@ -261,6 +266,8 @@ def _compare_pairs(
     drawn = {name: column.astype(kind) for name, column in zip(names, columns, strict=True)}
     drawn |= {f"{names[i]} - {names[j]}": columns[i] - columns[j] for i, j in numbers}
     notes += describe_weak_columns(drawn)
+    n_known = int(np.isfinite(values).all(axis=1).sum())
+    notes += describe_missing(settings.world, {settings.metric: n_known}, len(values))
     return ComparisonDone(
         step=settings.episodes,
         policies=list(names),

@@ -14,6 +14,7 @@ from kinfolk.core.events import Event, FileChunk, Snapshot, TimingEvent
 from kinfolk.core.settings import Flag, setting, validate_settings
 from kinfolk.engines.base import Engine
 from kinfolk.evaluation.failures import count_failures, slot_uris
+from kinfolk.evaluation.metrics import describe_missing
 from kinfolk.evaluation.rollout import (
     Isolation,
     RolloutTiming,
@@ -200,5 +201,8 @@ def evaluate(
             yield Snapshot(step=len(played), arrays=played.arrays, notes=played.notes)
     metrics = partial(compute_world_metrics, settings.world)
     summary = summarize_episodes(played, settings.slot_ids, metrics)
+    counts = {name: 0 if e is None else e.n for name, e in summary.metrics.items()}
+    missing = describe_missing(settings.world, counts, len(played))
+    summary = replace(summary, notes=[*missing, *summary.notes])
     failed = count_failures({}, played)
     yield Evaluated(step=settings.episodes, **vars(summary), failed_slots=failed)

@@ -25,6 +25,7 @@ class FamilyMember:
     origin_time: int
     destruction_time: int | None = None  # None while it is alive
     cause: str | None = None  # of death; None while it is alive
+    name: str = ""  # its id in other tables and logs; "": GROUP_UID
 
 
 @dataclass(frozen=True)
@@ -164,11 +165,15 @@ def to_csv(family: Family, extra_columns: Mapping[str, Mapping[int, str]] | None
 
     Founders have the ancestor `[NONE]`, members that are alive the destruction time `inf`.
 
+    If members have names, the column `agent_id` holds them.
+
     Args:
         family: The family, one row per member.
         extra_columns: Further columns by name, each with a text by uid; the standard allows any.
     """
-    text, extra = io.StringIO(), extra_columns or {}
+    text, extra = io.StringIO(), dict(extra_columns or {})
+    if any(member.name for member in family):
+        extra["agent_id"] = {member.uid: member.name for member in family}
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow([*COLUMNS, *extra])
     for member in family:
@@ -183,8 +188,8 @@ def to_csv(family: Family, extra_columns: Mapping[str, Mapping[int, str]] | None
 def to_newick(family: Family, end_time: int) -> str:
     """Format a family as Newick trees, one line per founder.
 
-    Every member is a node named `GROUP_UID`. The branch of a member with children ends at its
-    birth, and a leaf `GROUP_UID_end` below it marks its death; a member without children is a leaf
+    Every member is a node with its name, `GROUP_UID` if it has none. The branch of a member with
+    children ends at its birth, and a leaf `NAME_end` below it marks its death; a member without children is a leaf
     at its death. So every lifetime can be read from the tree.
 
     Args:
@@ -201,7 +206,8 @@ def to_newick(family: Family, end_time: int) -> str:
     for member in reversed(list(family)):  # children before parents: deep trees need no recursion
         if len(member.parents) > 1:
             raise ContractError(f"Member {member.uid} has two parents; Newick allows only one.")
-        name, nodes = f"{member.group}_{member.uid}", []
+        name = member.name or f"{member.group}_{member.uid}"
+        nodes = []
         for child in children[member.uid]:
             end = family.members[child].origin_time if children[child] else deaths[child]
             nodes.append(f"{subtrees.pop(child)}:{end - member.origin_time}")

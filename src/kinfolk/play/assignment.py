@@ -57,9 +57,9 @@ class EpisodeTotals(NamedTuple):
 
     returns: Floats  # [worlds, slots] sum of rewards
     lives: Ints  # [worlds, slots] number of agents
-    ticks_lived: Ints  # [worlds, slots] number of actions
+    ticks_lived: Ints  # [worlds, slots] ticks that agents were alive
     group_lives: Ints  # [worlds, groups] number of agents
-    group_ticks: Ints  # [worlds, groups] number of actions
+    group_ticks: Ints  # [worlds, groups] ticks that agents were alive
 
 
 def empty_row_state(n_agents: int) -> RowState:
@@ -125,6 +125,7 @@ def assign_rows(
     slot_rows: SlotRows,
     totals: EpisodeTotals,
     columns: AgentColumns,
+    living: Bools,
     idle: Bools,
     episode_keys: Ints,
     assignments: Ints,
@@ -139,6 +140,7 @@ def assign_rows(
         slot_rows: Written completely.
         totals: `lives`, `ticks_lived`, `group_lives` and `group_ticks` are incremented.
         columns: The world's columns, read.
+        living: `World.living`: a tick of a body that outlasts its agent is no tick of a life.
         idle: `[worlds]`, worlds to skip.
         episode_keys: `[worlds]`, random key of each world's episode.
         assignments: `[maps, groups, rows]`, slot of a new agent.
@@ -171,8 +173,9 @@ def assign_rows(
                 slot_rows.n_new[slot] += 1
                 totals.lives[world, slot] += 1
                 totals.group_lives[world, columns.group[index]] += 1
-            totals.ticks_lived[world, slot] += 1
-            totals.group_ticks[world, columns.group[index]] += 1
+            if living[index]:
+                totals.ticks_lived[world, slot] += 1
+                totals.group_ticks[world, columns.group[index]] += 1
             slot_rows.memory_index[slot, entry] = index
             slot_rows.world[slot, entry] = world
             slot_rows.row[slot, entry] = row

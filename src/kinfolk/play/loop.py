@@ -167,8 +167,9 @@ class EpisodeLoop:
     def step(self) -> list[EpisodeResult]:
         """Play one tick in the worlds that have an episode; return the episodes that ended."""
         kernels.assign_rows(
-            self.row_state, self.slot_rows, self.totals, self.world.columns, self.idle,
-            self._episode_key, self._assignments, self._map_index, self.members, self._inherit_slot,
+            self.row_state, self.slot_rows, self.totals, self.world.columns, self.world.living,
+            self.idle, self._episode_key, self._assignments, self._map_index, self.members,
+            self._inherit_slot,
         )  # fmt: skip
         slot_rows = self.slot_rows
         playing = np.flatnonzero(slot_rows.n_rows).tolist()
@@ -192,7 +193,7 @@ class EpisodeLoop:
             self.row_state.total_reward, self.totals.returns, self.world.columns.reward,
         )  # fmt: skip
         if self._agent_log is not None:
-            self._agent_log.update(self.world, self.row_state, ~self.idle)
+            self._agent_log.update(self.world, self.row_state, ~self.idle, self._find_slot)
         return self._finish_episodes()
 
     def fuse(self) -> None:
@@ -228,7 +229,7 @@ class EpisodeLoop:
             return 0, []
         self._fused.play(self._accounts, worlds, n_ticks)
         if self._agent_log is not None:  # nobody is born or dies before the last tick
-            self._agent_log.update(self.world, self.row_state, ~self.idle)
+            self._agent_log.update(self.world, self.row_state, ~self.idle, self._find_slot)
         return n_ticks, self._finish_episodes()
 
     def start_episodes(self) -> None:
@@ -317,6 +318,17 @@ class EpisodeLoop:
             )
         return np.ascontiguousarray(actions, dtype=np.int64)
 
+    def _find_slot(self, index: int) -> int:
+        """Return the slot that plays the agent in a batch row, also one born in the last tick."""
+        columns, rows = self.world.columns, self.world.spec.rows
+        if self.row_state.uid[index] == columns.uid[index]:
+            return int(self.row_state.slot[index])
+        row, parent_row = index % rows, int(columns.parent_rows[index, 0])
+        if self._inherit_slot and parent_row >= 0:
+            return int(self.row_state.slot[index - row + parent_row])
+        assignment = self._assignments[self._map_index[index // rows]]
+        return int(assignment[columns.group[index], row])
+
     def _finish_episodes(self) -> list[EpisodeResult]:
         """Make worlds idle whose episode has just ended, and return the results."""
         ended = np.flatnonzero(self.world.done & ~self.idle)
@@ -351,6 +363,7 @@ class EpisodeLoop:
         return EpisodeResult(
             episode=episode,
             ticks=ticks,
+            max_ticks=self.world.spec.max_ticks,
             full_length=ticks >= self.world.spec.max_ticks,
             returns=by_name(slots, totals.returns[world]),
             lives=by_name(slots, totals.lives[world]),

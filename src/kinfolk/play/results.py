@@ -6,7 +6,7 @@ declared here and nowhere else.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, NamedTuple, get_type_hints, overload
 
@@ -23,8 +23,8 @@ class AgentRecord(NamedTuple):
     uid: int
     group: int  # index
     slot: int  # index
-    birth_tick: int  # tick of its first action, counted from 0
-    ticks: int  # number of its actions
+    birth_tick: int  # ticks played when it was born; 0 for founders
+    ticks: int  # that it lived; 0 if it was born in the last tick of the episode
     total_reward: float
 
 
@@ -47,25 +47,46 @@ class AgentLog:
         self._records: dict[int, list[AgentRecord]] = {}
         self._slots = list(slots)
         self._counts: dict[str, Floats] = {}  # [worlds, slots] by name
+        # By world and uid, the ticks that agents lived of which there is still a body.
+        self._ticks_lived: dict[tuple[int, int], int] = {}
 
-    def update(self, world: World, row_state: RowState, playing: Bools) -> None:
+    def update(
+        self,
+        world: World,
+        row_state: RowState,
+        playing: Bools,
+        find_slot: Callable[[int], int],
+    ) -> None:
         """Record the agents that died, or whose episode ended, in the last step.
 
         Args:
             world: The batch of worlds, after the step.
             row_state: The loop's state of every row of the batch.
             playing: `[worlds]`, True for worlds that took part in the step.
+            find_slot: Returns the slot of the agent in a batch row.
         """
         columns, rows = world.columns, world.spec.rows
-        ended = columns.terminated | (np.repeat(world.done, rows) & columns.alive)
-        ended &= np.repeat(playing, rows) & (row_state.uid == columns.uid) & (columns.uid >= 0)
-        for index in np.flatnonzero(ended).tolist():
-            uid, group = int(columns.uid[index]), int(columns.group[index])
-            slot, ticks = int(row_state.slot[index]), int(row_state.n_steps[index])
-            birth_tick = int(world.tick[index // rows]) - ticks
-            total_reward = float(row_state.total_reward[index])
-            record = AgentRecord(uid, group, slot, birth_tick, ticks, total_reward)
-            self._records.setdefault(index // rows, []).append(record)
+        is_playing = np.repeat(playing, rows) & (columns.uid >= 0)
+        if world.living is not columns.alive:
+            for index in np.flatnonzero(is_playing & columns.alive & ~world.living).tolist():
+                body = index // rows, int(columns.uid[index])
+                self._ticks_lived.setdefault(body, int(row_state.n_steps[index]))
+        is_over = np.repeat(world.done, rows) & columns.alive
+        for index in np.flatnonzero(is_playing & (columns.terminated | is_over)).tolist():
+            world_index, uid = index // rows, int(columns.uid[index])
+            n_steps, total_reward = 0, 0.0
+            if row_state.uid[index] == uid:  # else it was born in this step
+                n_steps = int(row_state.n_steps[index])
+                total_reward = float(row_state.total_reward[index])
+            record = AgentRecord(
+                uid,
+                int(columns.group[index]),
+                find_slot(index),
+                int(world.tick[world_index]) - n_steps,
+                self._ticks_lived.pop((world_index, uid), n_steps),
+                total_reward,
+            )
+            self._records.setdefault(world_index, []).append(record)
         if len(self._slots) > 1 and hasattr(world, "step_statistics"):
             self._count(world, row_state, playing)
 
@@ -99,6 +120,9 @@ class AgentLog:
         return sorted(self._records.pop(world, []))
 
 
+_DEATH_EVENTS = ("death", "carcass")  # kinds of events whose note is a cause of death
+
+
 class Birth(NamedTuple):
     """The first tick in which an agent exists; the parents of an initial agent are -1."""
 
@@ -120,13 +144,14 @@ class BirthDeathLog:
     """Collects the births and deaths of a single world in order of time.
 
     Agents that die before they act are included. Causes of death are known only while the world
-    records its events (`World.record_events`).
+    records its events (`World.record_events`); they are the notes of events.
     """
 
     def __init__(self) -> None:
         self.births: list[Birth] = []
         self.deaths: list[Death] = []
         self._known: Bools = np.zeros(1024, dtype=np.bool_)  # by uid
+        self._bodies: set[int] = set()  # uids of the dead that are still in the world
 
     def add_births(self, world: World) -> None:
         """Add the agents that exist now and are not in the log yet."""
@@ -143,10 +168,14 @@ class BirthDeathLog:
 
     def add_deaths(self, world: World, events: Iterable[WorldEvent]) -> None:
         """Add the agents that died in the last step, with the causes that `events` of the world give."""
-        tick = int(world.tick[0])
-        causes = {event.uid: event.note for event in events if event.kind == "death"}
-        for uid in world.columns.uid[world.columns.terminated].tolist():
+        tick, columns = int(world.tick[0]), world.columns
+        causes = {event.uid: event.note for event in events if event.kind in _DEATH_EVENTS}
+        bodies = set(columns.uid[columns.alive & ~world.living].tolist())
+        died = sorted(bodies - self._bodies)
+        died += [u for u in columns.uid[columns.terminated].tolist() if u not in self._bodies]
+        for uid in died:
             self.deaths.append(Death(uid, tick, causes.get(uid) or "ended"))
+        self._bodies = bodies
 
     def clear(self) -> None:
         """Drop the collected births and deaths, but remember which agents were born."""
@@ -174,10 +203,11 @@ class EpisodeResult:
 
     episode: int  # its number
     ticks: int
-    full_length: bool  # whether it reached the world's time limit
+    max_ticks: int  # the world's time limit
+    full_length: bool  # whether it reached that limit
     returns: dict[str, float]  # by slot, summed over its agents
     lives: dict[str, int]  # by slot, number of agents that acted
-    ticks_lived: dict[str, int]  # by slot, summed over its agents
+    ticks_lived: dict[str, int]  # by slot, summed over its agents; a carcass is not alive
     group_lives: dict[str, int]  # by group, number of agents that acted
     mean_alive: dict[str, float]  # by group, averaged over the episode's ticks
     counters: dict[str, float]  # the world's counters at the end

@@ -32,7 +32,7 @@ from kinfolk.core.errors import DamagedRunError
 from kinfolk.store.event_log import decompress_zlib
 from kinfolk.store.files import parse_json
 
-FORMAT_VERSION = 4  # raised whenever the rules of a world change
+FORMAT_VERSION = 5  # raised whenever the rules of a world change
 MAGIC_PREFIX = b"kinfolk replay "
 MAGIC = MAGIC_PREFIX + b"%d\n" % FORMAT_VERSION
 _HEADER_FIELDS = struct.Struct("<4sIII32s")

@@ -54,7 +54,7 @@ class ReplaySeries:
         """Compute the series of a frame that was recorded."""
         columns = self._world.columns
         groups = len(self._world.spec.groups)
-        alive = columns.alive
+        alive = self._world.living
         population = np.bincount(columns.group[alive], minlength=groups)
         values = [*population.tolist(), *frame.series.tolist()]
         if self._energy is not None:

@@ -9,7 +9,7 @@ from kinfolk.core.errors import DamagedRunError, UsageError
 from kinfolk.core.events import Snapshot
 from kinfolk.store.arrays import CHECKPOINT, read_arrays_and_entry, write_arrays
 
-FORMAT_VERSION = 2
+FORMAT_VERSION = 3
 NO_INTACT_CHECKPOINT = (
     "The run has no older checkpoint that is intact: start it again without --resume."
 )

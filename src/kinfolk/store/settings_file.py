@@ -20,7 +20,7 @@ from kinfolk.store.integrity import (
 )
 
 SETTINGS_FILE = "settings.json"
-FORMAT_VERSION = 3  # raised whenever the rules of a world change
+FORMAT_VERSION = 4  # raised whenever the rules of a world change
 # Added to the message that refuses a file of an earlier format.
 FORMER_FORMAT_REASON = (
     " Earlier formats hold games by former rules of their worlds; CHANGELOG.md says what changed."

@@ -12,7 +12,9 @@ _ESTIMATE_LENGTHS = (3, 4)  # mean, low, high and, in most events, n
 MAX_POINTS = 2000  # of a line: more than a chart has pixels
 
 
-_EXCLUDED_FIELDS = ("counters", "group_lives", "mean_alive", "ticks_lived", "agents", "seed")
+_EXCLUDED_FIELDS = (
+    *("counters", "group_lives", "mean_alive", "ticks_lived", "max_ticks", "agents", "seed"),
+)
 
 
 # Timings are not results, and comparisons are shown as a table (`kinfolk.viewer.results`).

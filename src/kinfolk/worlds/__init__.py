@@ -120,8 +120,8 @@ def compute_world_metrics(
     Args:
         name: Name of the world.
         full_length: `[episodes]`, True where the episode reached the time limit.
-        values: `[episodes]` each: final counters, `ticks`, and per group `group_lives/GROUP` and
-            `mean_alive/GROUP`.
+        values: `[episodes]` each: final counters, `ticks`, `max_ticks` (the time limit), and per group
+            `group_lives/GROUP` and `mean_alive/GROUP`.
 
     Returns:
         `[episodes]` for each metric, NaN where a metric does not apply to an episode; empty for a

@@ -78,6 +78,15 @@ class World(Protocol):
         ...
 
     @property
+    def living(self) -> Bools:
+        """`[W * N]`: `columns.alive`, without bodies that outlast the death of their agent.
+
+        An agent's life ends when this turns False. Only a world with such bodies, the carcasses of the
+        savanna, differs from `columns.alive`.
+        """
+        ...
+
+    @property
     def done(self) -> Bools:
         """`[W]`, read-only: True where the episode has ended."""
         ...
@@ -272,6 +281,11 @@ class BatchedWorld:
     def columns(self) -> AgentColumns:
         """Read-only views of all batch rows."""
         return self._columns
+
+    @property
+    def living(self) -> Bools:
+        """`[W * N]`: rows of agents that are alive."""
+        return self._columns.alive
 
     @property
     def done(self) -> Bools:

@@ -151,9 +151,9 @@ def test_a_wrong_plan_is_refused_with_file_key_and_remedy(change, before, after,
 def test_a_list_of_very_many_known_names_is_cut_and_says_what_lists_them(change):
     message = error_of(change('world = "probe"', 'world = "savanna"'))
     assert message == (
-        "mine.toml, stages.play, condition '0.1': Savanna has no setting 'growth'. Known: max_steps, max_rows, "
-        "observation, grid_size, manual_wall_positions, predator_obs_range, prey_obs_range, "
-        "mask_observation_with_visibility and 84 more; `kinfolk settings NAME` lists all."
+        "mine.toml, stages.play, condition '0.1': Savanna has no setting 'growth'. Known: max_steps, "
+        "on_extinction, max_rows, observation, grid_size, manual_wall_positions, predator_obs_range, "
+        "prey_obs_range and 85 more; `kinfolk settings NAME` lists all."
     )
 
 

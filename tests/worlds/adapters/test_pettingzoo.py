@@ -86,7 +86,9 @@ def test_births_and_deaths_appear_once_each_in_all_five_dictionaries(env, random
     founders, rng = set(agents), np.random.default_rng(2)
     while env.agents:
         result = env.step(random_actions(env, rng))
-        seen, _, terminations, truncations, _ = result
+        seen, _, terminations, truncations, infos = result
+        assert ("__all__" in infos) == (not env.agents), "counters come with the last step"
+        assert infos.pop("__all__", env.counters) == env.counters
         assert all(list(part) == list(seen) for part in result)
         assert agents <= set(seen), "all who acted are answered"
         new = set(seen) - agents

@@ -58,13 +58,13 @@ def test_infos_of_a_team_have_its_size_and_energy_gain():
         assert infos[agent]["team_capture_helpers"] == 2
         assert infos[agent]["team_capture_energy_gain"] == pytest.approx((3.5 - 0.05) / 2)
         assert infos[agent]["species"] == "predator"
-        assert infos[agent]["lifetime_steps"] == 0, "as published: the extinction was in step 0"
+        assert infos[agent]["lifetime_steps"] == 1
         assert truncations[agent]
         assert not terminations[agent]
     assert terminations["type_1_prey_0"]
     assert infos["type_1_prey_0"]["species"] == "prey"
     assert infos["type_1_prey_0"]["parent_id"] is None
-    assert infos["type_1_prey_0"]["lifetime_steps"] == 0
+    assert infos["type_1_prey_0"]["lifetime_steps"] == 1
     assert "terminated_due_to_age" not in infos["type_1_prey_0"]
     assert seen["type_1_prey_0"].any(), "the last observation is delivered"
     assert env.agents == []
@@ -109,7 +109,7 @@ def test_infos_say_that_an_agent_died_of_age():
     old = [a for a in infos if infos[a].get("terminated_due_to_age")]
     assert old
     assert all(terminations[agent] and "prey" in agent for agent in old)
-    assert {infos[agent]["lifetime_steps"] for agent in old} == {1}
+    assert {infos[agent]["lifetime_steps"] for agent in old} == {2}
 
 
 def test_infos_say_that_an_agent_is_too_old_to_reproduce():
@@ -171,3 +171,16 @@ def test_compact_observations_are_words():
     assert seen["type_1_prey_0"].shape == (7, 7)
     assert seen["type_1_prey_0"].dtype == np.uint32
     assert env.observation_space("type_1_prey_0").contains(seen["type_1_prey_0"])
+
+
+def test_a_grid_too_full_for_a_birth_blocks_and_counts_it():
+    full = {"grid_size": 2, "initial_num_grass": 0, "n_initial_active_type_1_predator": 2,
+            "n_initial_active_type_1_prey": 2, "predator_obs_range": 3, "prey_obs_range": 3}  # fmt: skip
+    env = make_parallel(
+        "savanna", **full, predator_creation_energy_threshold=1.0, team_capture_margin=100.0
+    )
+    env.reset(seed=0)
+    _, rewards, _, _, infos = env.step(stay(env))
+    assert rewards["type_1_predator_0"] == 0.0
+    assert infos["type_1_predator_0"]["reproduction_blocked_due_to_capacity"] is True
+    assert env.counters["reproduction_blocked_due_to_capacity_predator"] == 2

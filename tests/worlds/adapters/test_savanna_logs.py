@@ -109,7 +109,7 @@ def test_without_agent_infos_and_log_an_environment_gives_the_same_steps(same):
         actions = {agent: int(rng.integers(9)) for agent in full.agents}
         whole, part = full.step(actions), bare.step(actions)
         assert same(whole[:4], part[:4])
-        assert part[4] == {agent: {} for agent in whole[4]}
+        assert part[4] == {agent: {} for agent in whole[0]}
     assert full.counters == bare.counters
     with pytest.raises(UsageError) as caught:
         bare.event_log()

@@ -105,7 +105,7 @@ def test_an_agent_log_gives_a_family_for_metrics_and_export(family_meal):
     family = lives.build_family()
     assert max_depth(family) == 1
     assert lineage_survival(family) == 2 / 3  # the prey is a carcass
-    assert to_csv(family).splitlines()[4] == "3,[0],0,inf,type_1_predator,"
+    assert to_csv(family).splitlines()[4] == "3,[0],1,inf,type_1_predator,,type_1_predator_2"
     assert to_newick(family, end_time=4).splitlines()[0] == (
-        "(type_1_predator_3:4,type_1_predator_0_end:4)type_1_predator_0;"
+        "(type_1_predator_2:4,type_1_predator_0_end:4)type_1_predator_0;"
     )

@@ -20,6 +20,9 @@ VALUES = {
     "team_capture_coop_helper_total": column(5, 2),
     "team_capture_failed_helper_total": column(39, 1),
     "ticks": column(1000, 90),
+    "max_ticks": column(1000, 1000),
+    "active_num_predators": column(6, 0),
+    "active_num_prey": column(20, 3),
     "group_lives/type_1_predator": column(20, 5),
     "group_lives/type_2_predator": column(4, 0),
     "group_lives/type_1_prey": column(90, 9),
@@ -64,9 +67,9 @@ def test_when_no_episode_is_of_full_length_the_summary_says_none_and_knows_the_o
         name: {k.removeprefix(f"{name}/"): float(v[1]) for k, v in VALUES.items() if name in k}
         for name in ("group_lives", "mean_alive")
     }
-    other = ("ticks", *names)
+    other = ("ticks", "max_ticks", *names)
     counters = {k: float(v[1]) for k, v in VALUES.items() if not k.startswith(other)}
-    short = {"ticks": 9, "full_length": False, "returns": {"all": 0.0}, "lives": {"all": 14},
+    short = {"ticks": 9, "max_ticks": 10, "full_length": False, "returns": {"all": 0.0}, "lives": {"all": 14},
              "ticks_lived": {"all": 50}, "counters": counters, **tables}  # fmt: skip
     played = EpisodeColumns.from_results([EpisodeResult(episode=i, **short) for i in range(2)])
     summary = summarize_episodes(played, ["all"], compute_metrics).metrics
@@ -78,8 +81,15 @@ def test_when_no_episode_is_of_full_length_the_summary_says_none_and_knows_the_o
 
 def test_both_types_of_a_species_count_together():
     table = found()
-    assert table["mean_predator_alive"] == [7.5, 2.0]
-    assert table["mean_prey_alive"] == [30.0, 8.0]
+    assert table["mean_predator_alive"][0] == 7.5
+    assert table["mean_prey_alive"][0] == 30.0
+
+
+def test_an_extinct_species_counts_as_zero_to_the_end_and_survivors_of_a_short_episode_are_unknown():
+    table = found()
+    # Two predators over 90 of 1000 ticks, then none; how many of the prey would have lived on?
+    assert table["mean_predator_alive"][1] == 2.0 * 90 / 1000
+    assert np.isnan(table["mean_prey_alive"][1])
 
 
 def test_a_lifetime_is_the_ticks_lived_by_a_species_per_life():

@@ -6,7 +6,7 @@ export interface Arrays { arrays: Map<string, NamedArray>; notes: any }
 export interface RecordRef { kind: string; first: number; count: number; offset: number; length: number }
 
 const MAGIC_PREFIX = "kinfolk replay ";
-const FORMAT_VERSION = 4;
+const FORMAT_VERSION = 5;
 const MAGIC = `${MAGIC_PREFIX}${FORMAT_VERSION}\n`;
 const HEADER_BYTES = 80; // kind, length, first, count; then checksums, which the exporter has checked
 const ARRAY_TYPES: Record<string, any> = {

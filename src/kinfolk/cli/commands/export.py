@@ -52,8 +52,7 @@ def _build_table(run: Path, table: str) -> Any:
     from kinfolk.evaluation.export import build_table
 
     stored, settings = _open_evaluation(run)
-    groups = [group.name for group in settings.world_ref.spec.groups]
-    return build_table(table, stored.events(), settings.slot_ids, groups)
+    return build_table(table, stored.events(), settings.slot_ids, settings.world_ref.spec)
 
 
 def _build_failure_table(run: Path) -> Any:

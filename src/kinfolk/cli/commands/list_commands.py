@@ -187,7 +187,7 @@ def settings(
         Path | None,
         typer.Option(
             "--from",
-            help="A PredPreyGrass configuration as JSON or TOML; prints it as settings of the savanna.",
+            help="A PredPreyGrass configuration (Python, JSON or TOML, whole or in part); prints it as settings of the savanna.",
         ),
     ] = None,
     json: JsonOption = False,
@@ -256,6 +256,7 @@ def _convert_settings(name: str, path: Path) -> None:
 
     from kinfolk.store.files import parse_json, read_bytes
     from kinfolk.worlds.savanna import from_upstream
+    from kinfolk.worlds.savanna.io.from_upstream import read_python_config
 
     if name != "savanna":
         raise UsageError(f"--from converts settings of the savanna, not of '{name}'.")
@@ -263,7 +264,12 @@ def _convert_settings(name: str, path: Path) -> None:
         raise UsageError(f"There is no file {path}.")
     data = read_bytes(path)
     try:
-        config = tomllib.loads(data.decode()) if path.suffix == ".toml" else parse_json(data)
+        if path.suffix == ".py":
+            config = read_python_config(data.decode(), str(path))
+        elif path.suffix == ".toml":
+            config = tomllib.loads(data.decode())
+        else:
+            config = parse_json(data)
     except ValueError as error:
         raise UsageError(f"{path} is not valid JSON or TOML: {error}.") from None
     if not isinstance(config, dict):

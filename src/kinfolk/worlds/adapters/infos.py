@@ -27,7 +27,7 @@ class AgentEntry:
     name: str  # id in the adapter's dictionaries
     row: int  # row of the world's arrays
     group: int  # index of its group in the spec
-    birth_step: int  # steps made before that of its birth; 0 for founders too, as in PredPreyGrass
+    birth_tick: int  # steps made when it was born, that of its birth included; 0 for founders
     parents: tuple[str, ...]  # names
     cumulative_reward: float = 0.0
     event_counts: dict[str, int] = field(default_factory=dict)  # kept for the info provider
@@ -69,12 +69,12 @@ class AgentIndex:
         self._clear()
         self.update(columns, 0)
 
-    def update(self, columns: AgentColumns, step: int) -> None:
+    def update(self, columns: AgentColumns, tick: int) -> None:
         """Remove agents that died before, add newborns and accumulate rewards after a step.
 
         Args:
             columns: Columns of the world after the step.
-            step: Number of the step, from 0.
+            tick: Steps made since the reset.
         """
         self.newborns = []
         stays = columns.uid[self.rows] == self._uids
@@ -83,7 +83,7 @@ class AgentIndex:
             born = born[columns.uid[born].argsort()]
             # A parent existed before the step, or has a lower uid and was added just now.
             for row in born.tolist():
-                self._add_agent(columns, int(columns.uid[row]), row, step)
+                self._add_agent(columns, int(columns.uid[row]), row, tick)
             for uid in self._uids[~stays].tolist():
                 del self.by_uid[uid]
             self.names = [*compress(self.names, stays.tolist()), *self.names[len(stays) :]]
@@ -95,14 +95,14 @@ class AgentIndex:
                 if reward:
                     self.by_uid[uid].cumulative_reward += reward
 
-    def _add_agent(self, columns: AgentColumns, uid: int, row: int, step: int) -> None:
+    def _add_agent(self, columns: AgentColumns, uid: int, row: int, tick: int) -> None:
         """Add a newborn or a founder to the index.
 
         Args:
             columns: Columns of the world after the step.
             uid: The newborn's uid.
             row: The newborn's row in the world's arrays.
-            step: Number of the step, from 0.
+            tick: Steps made since the reset.
         """
         group = int(columns.group[row])
         number = self._n_born[group]
@@ -110,7 +110,7 @@ class AgentIndex:
         entries = [self.by_uid.get(parent) for parent in columns.parents[row].tolist()]
         parents = tuple(entry.name for entry in entries if entry is not None)
         name = self._namer(self._groups[group], number, uid)
-        self.by_uid[uid] = AgentEntry(uid, name, row, group, step, parents)
+        self.by_uid[uid] = AgentEntry(uid, name, row, group, tick, parents)
         self.newborns.append(self.by_uid[uid])
         self.names.append(name)
         self._next_uid = max(self._next_uid, uid + 1)
@@ -203,9 +203,30 @@ class InfoProvider(Protocol):
         ...
 
 
+def name_agents(world: str, groups: Mapping[int, str]) -> dict[int, str]:
+    """Return the names of the agents of an episode, as adapters and logs have them, by uid.
+
+    Args:
+        world: Name of the world in its spec.
+        groups: Names of the groups of all agents by uid, in order of uid.
+    """
+    provider = _make_info_provider(world)
+    n_born: dict[str, int] = {}
+    names = {}
+    for uid, group in groups.items():
+        number = n_born.get(group, 0)
+        n_born[group] = number + 1
+        names[uid] = provider.make_name(group, number, uid)
+    return names
+
+
 def get_info_provider(world: World) -> InfoProvider:
     """Return the info provider registered for a world, or the default one."""
-    name = world.spec.world
+    return _make_info_provider(world.spec.world)
+
+
+def _make_info_provider(name: str) -> InfoProvider:
+    """Return the info provider registered under the name of a world, or the default one."""
     provider_type = INFO_PROVIDERS.load(name) if name in INFO_PROVIDERS else DefaultInfoProvider
     provider: InfoProvider = provider_type()
     return provider
@@ -214,16 +235,14 @@ def get_info_provider(world: World) -> InfoProvider:
 def make_final_info(world: World, agent: AgentEntry) -> dict[str, Any]:
     """Return the info of an agent in its last step; empty while its life goes on.
 
-    `lifetime_steps` is counted as in PredPreyGrass, from the number of the birth step to that of
-    the last step, so a founder that dies in the first step has 0. A truncated agent has one more.
+    `lifetime_steps` is the number of steps that it lived: a founder that dies in the first has 1.
     """
     terminated, truncated = world.columns.terminated[agent.row], world.columns.truncated[agent.row]
     if not (terminated or truncated):
         return {}
-    last = int(world.tick[0]) - (1 if terminated else 0)
     return {
         "final_cumulative_reward": agent.cumulative_reward,
-        "lifetime_steps": max(last - agent.birth_step, 0),
+        "lifetime_steps": int(world.tick[0]) - agent.birth_tick,
         "parent_id": agent.parents[0] if agent.parents else None,
         "species": world.spec.groups[agent.group].name,
     }

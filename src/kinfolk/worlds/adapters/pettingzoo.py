@@ -95,7 +95,8 @@ class ParallelEnvAdapter(GroupedParallelEnv):
     A newborn is in all five dictionaries of the step of its birth. An agent that dies is in them
     once more, with its last observation and reward, and no longer in `agents`. The last step
     truncates all survivors. Names are never reused within an episode. Infos hold what happened to
-    the agent; what concerns the whole world is in `counters`.
+    the agent; what concerns the whole world is in `counters`, and in the last step of an episode also
+    in `infos["__all__"]`.
 
     There is no `possible_agents`, because births cannot be foreseen; `FixedAgentsEnv` is for
     libraries that need a fixed list.
@@ -179,13 +180,15 @@ class ParallelEnvAdapter(GroupedParallelEnv):
         if self._has_infos:
             for uid, info in self.info_provider.infos(self.world, index.by_uid).items():
                 infos[index.by_uid[uid].name] = info
+        if self._has_infos and self.world.done[0]:
+            infos["__all__"] = self.counters
         rewards = dict(zip(names, index.rewards, strict=True))
         return observations, rewards, terminations, truncations, infos
 
     def _advance(self) -> None:
         """Step the world with the actions set before, and update the index of agents."""
         self._step_world()
-        self._agent_index.update(self.world.columns, int(self.world.tick[0]) - 1)
+        self._agent_index.update(self.world.columns, int(self.world.tick[0]))
 
     def step_arrays(self, actions: Ints) -> ArrayStep:
         """Step all agents at once with arrays instead of dictionaries, several times as fast.

@@ -104,6 +104,16 @@ class RLlibEnvAdapter(MultiAgentEnv or object):  # type: ignore[misc]
         return self._env.agent_stats()
 
     @property
+    def agent_event_log(self) -> dict[str, dict[str, Any]]:
+        """The events of all agents of this episode, by name: `event_log()` under its published name."""
+        return self._env.event_log()
+
+    @property
+    def agent_stats_live(self) -> dict[str, dict[str, Any]]:
+        """Statistics of all agents of this episode, the dead too, by name: `agent_stats()`."""
+        return self._env.agent_stats()
+
+    @property
     def lineage_tracker(self) -> dict[str, dict[str, Any]]:
         """Parents, children and live descendants of all agents of this episode, by name."""
         return self._env.lineage_tracker

@@ -274,6 +274,16 @@ class SingleWorldEnv:
         return require_log(self._log, self.world).agent_stats()
 
     @property
+    def agent_event_log(self) -> dict[str, dict[str, Any]]:
+        """The events of all agents of this episode, by name: `event_log()` under its published name."""
+        return self.event_log()
+
+    @property
+    def agent_stats_live(self) -> dict[str, dict[str, Any]]:
+        """Statistics of all agents of this episode, the dead too, by name: `agent_stats()`."""
+        return self.agent_stats()
+
+    @property
     def lineage_tracker(self) -> dict[str, dict[str, Any]]:
         """Parents, children and live descendants of all agents of this episode, by name.
 

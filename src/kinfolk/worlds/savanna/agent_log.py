@@ -12,7 +12,7 @@ import numpy as np
 from kinfolk.core.arrays import Floats
 from kinfolk.lineage.family import Family, FamilyMember
 from kinfolk.worlds.savanna import codes
-from kinfolk.worlds.savanna.agent_record import SavannaAgentRecord
+from kinfolk.worlds.savanna.agent_record import TIME_LIMIT, SavannaAgentRecord
 from kinfolk.worlds.savanna.codes import DEATH_CAUSES, EVENT_KINDS
 from kinfolk.worlds.savanna.world import SavannaWorld
 
@@ -68,17 +68,26 @@ class SavannaAgentLog:
     def build_family(self) -> Family:
         """Return the ancestry of all agents, for metrics and export; a carcass counts as dead."""
         ids = {record.agent_id: record.uid for record in self.by_uid.values()}
-        return Family.from_members(
-            FamilyMember(
-                record.uid,
-                () if record.parent is None else (ids[record.parent],),
-                record.policy_group,
-                record.birth_step,
-                None if record.death_cause == "time_limit" else record.death_step,
-                record.death_cause,
+        members = []
+        for record in self.by_uid.values():
+            parents = () if record.parent is None else (ids[record.parent],)
+            death, cause = record.death_tick, record.death_cause
+            if record.became_carcass:
+                cause = DEATH_CAUSES[codes.EATEN]
+            elif cause in (None, TIME_LIMIT):
+                death, cause = None, None
+            members.append(
+                FamilyMember(
+                    record.uid,
+                    parents,
+                    record.policy_group,
+                    record.birth_tick,
+                    death,
+                    cause,
+                    record.agent_id,
+                )
             )
-            for record in self.by_uid.values()
-        )
+        return Family.from_members(members)
 
     def attach(self, world: SavannaWorld) -> None:
         """Go on with a copy of the world, after the log itself was copied."""
@@ -172,7 +181,7 @@ class SavannaAgentLog:
             for record in self._records.values():
                 if record.death_cause is None:
                     record.death_step = step + 1 if record.death_step is None else record.death_step
-                    record.death_cause = "time_limit"
+                    record.death_cause = TIME_LIMIT
 
     def _add_event(
         self, step: int, event: list[float], predators: dict[tuple[int, int], list[int]]
@@ -201,12 +210,17 @@ class SavannaAgentLog:
             meal["joiners"] = predators.setdefault((codes.CAPTURE, other), [])
             meal["riders"] = predators.setdefault((codes.SCAVENGE, other), [])
             record.eating_events.append(meal)
+        elif kind == codes.FREE_RIDE:
+            predators.setdefault((codes.SCAVENGE, other), []).append(uid)
         elif kind == codes.FAILED_CAPTURE:
             meal = self._describe_meal(step, event, predators.setdefault((kind, other), []))
             record.failed_eating_events.append(meal | {"bite_size": 0.0})
         elif kind == codes.CARCASS:
             record.death_step = step
+            record.became_carcass = True
             self.carcass_makers[uid] = other
+            if not self.settings.quirks.carcasses_live:
+                record.death_cause = DEATH_CAUSES[codes.EATEN]
         elif kind == codes.DEATH:
             record.death_step = step if record.death_step is None else record.death_step
             record.death_cause = DEATH_CAUSES[int(value)]

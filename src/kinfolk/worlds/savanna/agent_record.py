@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+TIME_LIMIT = "time_limit"  # the cause of death of those that live at the end of an episode
+
 
 @dataclass
 class SavannaAgentRecord:
@@ -18,6 +20,7 @@ class SavannaAgentRecord:
         parent: Id of its parent, None for founders.
         death_step: Step in which it died or became a carcass.
         death_cause: One of `DEATH_CAUSES`, or `time_limit` for survivors.
+        became_carcass: Whether a carcass was left of it.
         cumulative_reward: Sum of its rewards.
         lineage_reward_total: The part of it paid for live descendants.
         offspring_ids: Ids of its children, in order of birth.
@@ -49,6 +52,7 @@ class SavannaAgentRecord:
     parent: str | None
     death_step: int | None = None
     death_cause: str | None = None
+    became_carcass: bool = False
     cumulative_reward: float = 0.0
     lineage_reward_total: float = 0.0
     offspring_ids: list[str] = field(default_factory=list)
@@ -71,6 +75,19 @@ class SavannaAgentRecord:
     diet_events: list[dict[str, Any]] = field(default_factory=list)
     fertility_events: list[dict[str, Any]] = field(default_factory=list)
     lifecycle_events: list[dict[str, Any]] = field(default_factory=list)
+
+    @property
+    def birth_tick(self) -> int:
+        """Steps played when it was born: 0 for founders."""
+        return 0 if self.parent is None else self.birth_step + 1
+
+    @property
+    def death_tick(self) -> int | None:
+        """Steps played when it died or became a carcass, or when time was up; None before."""
+        survived = self.death_cause == TIME_LIMIT and not self.became_carcass
+        if self.death_step is None or survived:
+            return self.death_step
+        return self.death_step + 1
 
     @property
     def avg_energy(self) -> float:

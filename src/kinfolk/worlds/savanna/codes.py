@@ -33,6 +33,7 @@ COUNTERS = (
     *("live_bites", "carcass_bites", "grass_bites", "carcasses"),
     *("kin_kickbacks", "newborns_placed_at_random", "type_mutations", "trait_mutations"),
     *("hunt_joins", "hunt_free_rides", "donations"),
+    *("fertility_expired_predator", "fertility_expired_prey"),
 )
 # Indices into COUNTERS; where a counter exists by species, that of predators.
 SPAWNED, DEATHS = 0, 2
@@ -49,7 +50,7 @@ CARCASS_BITES, GRASS_BITES, CARCASSES = LIVE_BITES + 1, LIVE_BITES + 2, LIVE_BIT
 KICKBACKS = COUNTERS.index("kin_kickbacks")
 RANDOM_PLACEMENTS, MUTATIONS, TRAIT_MUTATIONS = KICKBACKS + 1, KICKBACKS + 2, KICKBACKS + 3
 JOINS = COUNTERS.index("hunt_joins")
-FREE_RIDES, DONATIONS = JOINS + 1, JOINS + 2
+FREE_RIDES, DONATIONS, EXPIRED_FERTILITY = JOINS + 1, JOINS + 2, JOINS + 3
 
 # Where energy came from and went: bodies + grass = start + grown - all the others.
 ENERGY_ACCOUNTS = (
@@ -80,14 +81,15 @@ EVENT_KINDS = (
     "reproduction_reward",  # parent, child, reward
     "scavenge",  # predator that did not join a capture, prey, energy gained
     "donation",  # giver, receiver, energy given
+    "free_ride",  # predator beside a capture that neither joined it nor got a share, prey, 0
     # For `agent_log` only, not among a world's events:
     "move",  # agent that acted, -1, its energy then
     "reward",  # agent, -1, its reward of the step
 )
 BIRTH, DEATH, CAPTURE, FAILED_CAPTURE, BITE, CARCASS_BITE, CARCASS, EAT = range(8)
 CAPACITY_BLOCK, FERTILITY_BLOCK, FERTILITY_EXPIRED, CARCASS_ONLY_BLOCK = range(8, 12)
-KICK_BACK, LINEAGE_REWARD, REPRODUCTION_REWARD, SCAVENGE, DONATION = range(12, 17)
-MOVE, REWARD = 17, 18
+KICK_BACK, LINEAGE_REWARD, REPRODUCTION_REWARD, SCAVENGE, DONATION, FREE_RIDE = range(12, 18)
+MOVE, REWARD = 18, 19
 
 # Columns of an event; those after `value` are filled where `agent_log` needs them.
 EVENT_COLUMNS = (

@@ -9,6 +9,13 @@ from __future__ import annotations
 _SPECIES = "(predator|prey)"
 _EPISODES = "_(all|full_length)_episodes"
 _OVER = "; over {0} episodes (full length: those that reached the time limit)"
+# By pattern of a metric's name, why it does not apply to some episodes, and what to do.
+MISSING_VALUES = {
+    f"mean_{_SPECIES}_alive": (
+        "the others ended when the other species died out, and leaving them out biases the mean; with "
+        "on_extinction = continue all episodes are played to max_steps"
+    ),
+}
 METRIC_DEFINITIONS = {
     "full_length_episodes": ("fraction", "share of episodes that reached the time limit"),
     f"capture_success_rate{_EPISODES}": (
@@ -36,7 +43,9 @@ METRIC_DEFINITIONS = {
     ),
     f"mean_{_SPECIES}_alive": (
         "agents",
-        "living agents of the species {0}, mean over the ticks of an episode",
+        "living agents of the species {0}, mean over max_steps ticks; an extinct species counts as 0 to "
+        "the end. Left out are episodes that the extinction of the other species ended, unless "
+        "on_extinction is continue",
     ),
     f"mean_lifetime_{_SPECIES}": (
         "ticks",
@@ -56,6 +65,14 @@ METRIC_DEFINITIONS = {
     "trait_(.+)_selection_differential_(predator|prey)": (
         "of the trait",
         "mean {0} of parents of the species {1}, weighted by births, minus that of all lives",
+    ),
+    f"lineage_reward_total_{_SPECIES}": (
+        "reward",
+        "lineage rewards of all agents of the species {0} in an episode",
+    ),
+    f"fertility_expired_{_SPECIES}": (
+        "agents",
+        "agents of the species {0} that reached the age at which fertility ends",
     ),
     "trait_mutations": ("events", "traits that mutated at a birth"),
     "spawned_(predators|prey)": ("agents", "births of {0}"),
@@ -108,5 +125,5 @@ METRIC_DEFINITIONS = {
     "energy_lost_with_the_dead": ("energy", "energy of agents that died otherwise than eaten"),
     "energy_join_costs": ("energy", "energy that joining attacks cost"),
     "active_num_predators": ("agents", "predators alive at the end"),
-    "active_num_prey": ("agents", "prey alive at the end"),
+    "active_num_prey": ("agents", "prey alive at the end, and carcasses"),
 }

@@ -22,7 +22,7 @@ def compute_metrics(full_length: AnyArray, values: Mapping[str, AnyArray]) -> di
 
     Args:
         full_length: `[episodes]`, True where the time limit was reached.
-        values: `[episodes]` each: counters, `ticks`, and `group_lives/GROUP` and
+        values: `[episodes]` each: counters, `ticks`, `max_ticks`, and `group_lives/GROUP` and
             `mean_alive/GROUP`.
 
     Returns:
@@ -50,12 +50,29 @@ def compute_metrics(full_length: AnyArray, values: Mapping[str, AnyArray]) -> di
         metrics[f"{name}_{FULL_LENGTH_EPISODES}"] = np.where(full_length, value, np.nan)
         metrics[f"{name}_{ALL_EPISODES}"] = value
     metrics |= _compute_variant_metrics(values)
-    for species in ("predator", "prey"):
-        metrics[f"mean_{species}_alive"] = _sum_over_types(values, "mean_alive/", species)
-    for species in ("predator", "prey"):
-        ticks_lived = metrics[f"mean_{species}_alive"] * values["ticks"]
+    for species, left in (("predator", "active_num_predators"), ("prey", "active_num_prey")):
+        ticks_lived = _sum_over_types(values, "mean_alive/", species) * values["ticks"]
         lives = split_metrics[f"total_{species}"]
         metrics[f"mean_lifetime_{species}"] = _divide(ticks_lived, lives)
+        # Nobody knows how many of a species would have lived after an extinction ended the episode,
+        # unless it is this species that died out.
+        is_known = full_length | (values[left] <= 0)
+        mean_alive = _divide(ticks_lived, values["max_ticks"])
+        metrics[f"mean_{species}_alive"] = np.where(is_known, mean_alive, np.nan)
+    return metrics | _select_kin_metrics(values)
+
+
+def _select_kin_metrics(values: Mapping[str, AnyArray]) -> dict[str, AnyArray]:
+    """Return the metrics of lineage rewards and fertility caps, where the world has them."""
+    metrics = {}
+    for species in ("predator", "prey"):
+        if f"lineage_reward_total_{species}" in values:
+            metrics[f"lineage_reward_total_{species}"] = values[f"lineage_reward_total_{species}"]
+    for species in ("predator", "prey"):
+        if f"fertility_expired_{species}" in values:
+            blocked = f"reproduction_blocked_due_to_fertility_{species}"
+            metrics[f"fertility_expired_{species}"] = values[f"fertility_expired_{species}"]
+            metrics[blocked] = values[blocked]
     return metrics
 
 

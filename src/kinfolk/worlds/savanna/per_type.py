@@ -154,8 +154,8 @@ class Quirks(Settings):
     view_at_death: bool = setting(
         False, "The last observation of a life is taken when it ends, not at the end of the step."
     )
-    extinction_terminates: bool = setting(
-        False, "Survivors of an extinction are terminated instead of truncated."
+    carcasses_live: bool = setting(
+        False, "Carcasses are paid like living prey, and starve when nobody eats them."
     )
     predators_ignore_lines: bool = setting(False, "respect_los_for_movement binds prey only.")
     stale_visibility: bool = setting(False, "Use the visibility mask of resets after the first.")

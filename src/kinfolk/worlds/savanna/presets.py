@@ -1,4 +1,9 @@
-"""Presets of the savanna: settings of the rule sets of PredPreyGrass, with descriptions."""
+"""Presets of the savanna: settings of the rule sets of PredPreyGrass, with descriptions.
+
+`shared_prey_r1` and `lineage_documented` are the rules as the design notes of PredPreyGrass state them,
+without quirks. Where the published code does something else, `shared_prey_r1_published` and
+`lineage_published` do what the code does, as the golden traces record it.
+"""
 
 from __future__ import annotations
 
@@ -11,8 +16,10 @@ _COMMON_QUIRKS = {
     "zero_terminal": True,
     "fixed_visibility": True,
 }
+_CARCASS_QUIRKS = _COMMON_QUIRKS | {"dead_prey_bitten": True, "carcasses_live": True}
 _COMMON: dict[str, Any] = {"draw_border": False, "quirks": _COMMON_QUIRKS}
-_SMALL: dict[str, Any] = _COMMON | {
+_SMALL: dict[str, Any] = {
+    "draw_border": False,
     "grid_size": 25,
     "predator_obs_range": 7,
     "n_initial_active_type_1_predator": 10,
@@ -22,13 +29,17 @@ _SMALL: dict[str, Any] = _COMMON | {
 _SOLO_PREDATION: dict[str, Any] = _SMALL | {
     "team_capture_enabled": False,
     "prey_creation_energy_threshold": 8.0,
+}
+_PUBLISHED_SOLO_PREDATION: dict[str, Any] = _SOLO_PREDATION | {
     "lineage_reward_mode": "symmetric",
-    "quirks": _COMMON_QUIRKS | {"dead_prey_bitten": True},
+    "quirks": _CARCASS_QUIRKS,
 }
 
 SHARED_PREY_R1 = _SMALL | {
     "energy_loss_per_step_predator": 0.15,
     "prey_creation_energy_threshold": 6.0,
+}
+SHARED_PREY_R1_PUBLISHED = SHARED_PREY_R1 | {
     "quirks": _COMMON_QUIRKS | {"mean_catch_reward": True},
 }
 SHARED_PREY_R2 = _COMMON | {
@@ -45,22 +56,28 @@ LINEAGE_DOCUMENTED = _SOLO_PREDATION | {
     "max_energy_gain_per_grass": 1.5,
     "max_energy_gain_per_prey": 2.5,
     "lineage_reward_coeff": {"type_1_predator": 0.35, "type_1_prey": 0.60},
-    "max_fertility_age": {"type_1_predator": 100, "type_1_prey": 80},
+    "max_fertility_age": {"type_1_predator": 160, "type_1_prey": 120},
     "max_agent_age": {"type_1_predator": 220, "type_1_prey": 180},
+    "carcass_only_predator_age": {"type_1_predator": 30},
+}
+LINEAGE_PUBLISHED = LINEAGE_DOCUMENTED | {
+    "lineage_reward_mode": "symmetric",
+    "max_fertility_age": {"type_1_predator": 100, "type_1_prey": 80},
     "carcass_only_predator_age": {"type_1_predator": 10},
+    "quirks": _CARCASS_QUIRKS,
 }
-LINEAGE_SHIPPED = _SOLO_PREDATION | {
+LINEAGE_SHIPPED = _PUBLISHED_SOLO_PREDATION | {
     "energy_gain_per_step_grass": 0.08,
-    "quirks": _COMMON_QUIRKS | {"dead_prey_bitten": True, "default_age_caps": True},
+    "quirks": _CARCASS_QUIRKS | {"default_age_caps": True},
 }
-KICK_BACK = _SOLO_PREDATION | {
+KICK_BACK = _PUBLISHED_SOLO_PREDATION | {
     "energy_loss_per_step_predator": 0.15,
     "max_energy_gain_per_grass": 1.5,
     "max_energy_gain_per_prey": 2.5,
     "kin_kick_back_reward_predator": {"type_1_predator": 4.0},
     "kin_kick_back_reward_prey": {"type_1_prey": 4.0},
 }
-LIMITED_INTAKE = _SOLO_PREDATION | {
+LIMITED_INTAKE = _PUBLISHED_SOLO_PREDATION | {
     "energy_loss_per_step_predator": 0.15,
     "max_energy_gain_per_grass": 1.5,
     "max_energy_gain_per_prey": 2.5,
@@ -129,13 +146,13 @@ METABOLIC_RATE = _NO_SIGHT | {
     "traits": {
         "metabolic_rate": {"low": 0.5, "high": 2.0, "std_predator": 0.1, "std_prey": 0.1},
     },
+    "on_extinction": "terminate",
     "quirks": {
         "published_placement": True,
         "cell_erasure": True,
         "fixed_visibility": True,
         "dead_prey_bitten": True,
         "view_at_death": True,
-        "extinction_terminates": True,
     },
 }
 _BASE: dict[str, Any] = _NO_SIGHT | {
@@ -159,9 +176,11 @@ DONATION = _BASE | {
 
 PRESETS: Mapping[str, Mapping[str, Any]] = {
     "shared_prey_r1": SHARED_PREY_R1,
+    "shared_prey_r1_published": SHARED_PREY_R1_PUBLISHED,
     "shared_prey_r2": SHARED_PREY_R2,
     "shared_prey_trained": SHARED_PREY_TRAINED,
     "lineage_documented": LINEAGE_DOCUMENTED,
+    "lineage_published": LINEAGE_PUBLISHED,
     "lineage_shipped": LINEAGE_SHIPPED,
     "kick_back": KICK_BACK,
     "limited_intake": LIMITED_INTAKE,
@@ -172,10 +191,12 @@ PRESETS: Mapping[str, Mapping[str, Any]] = {
     "donation": DONATION,
 }
 DESCRIPTIONS: Mapping[str, str] = {
-    "shared_prey_r1": "team capture as its design note documents it: a tie succeeds, failure is free",
+    "shared_prey_r1": "team capture as its design note states it: helpers share catch and reward equally",
+    "shared_prey_r1_published": "shared_prey_r1 as its code runs: every helper gets the whole reward",
     "shared_prey_r2": "team capture as it is run today: a tie fails, failure costs energy",
     "shared_prey_trained": "the settings under which the published actors were trained",
-    "lineage_documented": "bites, carcasses, juvenile diet, age caps and lineage rewards as documented",
+    "lineage_documented": "bites, carcasses, juvenile diet, caps and lineage rewards as the note states",
+    "lineage_published": "lineage_documented as its code runs: deaths of kin cost, and earlier caps",
     "lineage_shipped": "lineage_rewards as its config ships: no lineage reward, undocumented age caps",
     "kick_back": "bites and carcasses; a birth rewards the newborn's grandparent",
     "limited_intake": "bites and carcasses with small meals, and no rewards for kin",

@@ -94,7 +94,9 @@ class SavannaRules(NamedTuple):
     cell_erasure: bool  # quirk
     zero_terminal: bool  # quirk
     view_at_death: bool  # quirk
-    extinction_terminates: bool  # quirk
+    carcasses_live: bool  # quirk
+    extinction_continues: bool  # the episode goes on without a species
+    extinction_terminates: bool  # survivors of an extinction are terminated, not truncated
 
 
 def make_rules(settings: Savanna) -> SavannaRules:
@@ -184,7 +186,9 @@ def make_rules(settings: Savanna) -> SavannaRules:
         cell_erasure=quirks.cell_erasure,
         zero_terminal=quirks.zero_terminal,
         view_at_death=quirks.view_at_death,
-        extinction_terminates=quirks.extinction_terminates,
+        carcasses_live=quirks.carcasses_live,
+        extinction_continues=s.on_extinction == "continue",
+        extinction_terminates=s.on_extinction == "terminate",
     )
 
 

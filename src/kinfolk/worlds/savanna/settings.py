@@ -45,6 +45,10 @@ class Savanna(Settings):
     """
 
     max_steps: int = setting(1000, "Length of an episode in steps.", ge=1)
+    on_extinction: Literal["end", "terminate", "continue"] = setting(
+        "end",
+        "When a species dies out: end (survivors are truncated), terminate them, or continue.",
+    )
     max_rows: int | None = setting(
         None, "Most agents alive at once; by default 4 x the initial number, at least 256.", ge=1
     )
@@ -294,6 +298,17 @@ class Savanna(Settings):
             self.n_initial_active_type_1_prey,
             self.n_initial_active_type_2_prey,
         )
+
+    @property
+    def has_lineage_rewards(self) -> bool:
+        """Whether some agents are paid for changes in their live descendants."""
+        return any(self.lineage_reward_coeff.model_dump().values())
+
+    @property
+    def has_fertility_caps(self) -> bool:
+        """Whether some agents have an age from which on they have no offspring."""
+        ages = self.max_fertility_age.model_dump().values()
+        return any(age is not None and age >= 0 for age in ages)
 
     @property
     def rows(self) -> int:

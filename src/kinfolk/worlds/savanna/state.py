@@ -91,6 +91,7 @@ class SavannaState(NamedTuple):
     prev_live_descendants: Ints
     counters: Ints  # [W, COUNTERS]
     energy_accounts: Floats  # [W, ENERGY_ACCOUNTS]
+    lineage_rewards: Floats  # [W, 2] paid to predators and to prey since the reset
 
 
 PER_UID_FIELDS = ("parent", "living", "live_descendants", "prev_live_descendants")
@@ -110,7 +111,7 @@ def allocate_state(settings: Savanna, n_worlds: int) -> SavannaState:
     w, n, cells = n_worlds, settings.rows, settings.grid_size**2
     shapes: dict[str, tuple[int, ...]] = dict.fromkeys(SavannaState._fields, (w, n))
     shapes |= dict.fromkeys(("key", "tick", "done", "next_uid", "n_ended", "n_free"), (w,))
-    shapes |= dict.fromkeys(("n_alive", "active"), (w, 2))
+    shapes |= dict.fromkeys(("n_alive", "active", "lineage_rewards"), (w, 2))
     shapes |= dict.fromkeys(("parents", "parent_rows"), (w, n, 2))
     shapes |= dict.fromkeys(("patch_cell", "grass_energy"), (w, settings.initial_num_grass))
     shapes |= dict.fromkeys(PER_UID_FIELDS, (w, INITIAL_UID_CAPACITY))
@@ -231,7 +232,7 @@ ZEROED_FIELDS = (
     *("terminated", "truncated", "carcass", "reward", "energy", "age", "step_event"),
     *("death_cause", "kickbacks", "group", "x", "y", "number"),
     *("satiated_until", "heading", "energy_before", "traits", "trait_totals"),
-    *("visible_energy", "counters", "energy_accounts"),
+    *("visible_energy", "counters", "energy_accounts", "lineage_rewards"),
 )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from math import isfinite
 from typing import Any
 
 import numpy as np
@@ -23,11 +24,12 @@ from kinfolk.worlds.savanna.codes import (
     ATE,
     COUNTERS,
     DEATH_CAUSES,
+    EATEN,
     ENERGY_ACCOUNTS,
     EVENT_KINDS,
     MOVE,
 )
-from kinfolk.worlds.savanna.metric_definitions import METRIC_DEFINITIONS
+from kinfolk.worlds.savanna.metric_definitions import METRIC_DEFINITIONS, MISSING_VALUES
 from kinfolk.worlds.savanna.metrics import compute_metrics, compute_trait_statistics
 from kinfolk.worlds.savanna.presets import DESCRIPTIONS, PRESETS
 from kinfolk.worlds.savanna.rules import make_rules
@@ -57,6 +59,7 @@ class SavannaWorld(BatchedWorld):
     preset_descriptions = DESCRIPTIONS
     compute_metrics = staticmethod(compute_metrics)
     metric_definitions = METRIC_DEFINITIONS
+    missing_values = MISSING_VALUES
 
     def __init__(self, settings: Savanna, n_worlds: int = 1, threads: int = 1) -> None:
         check_batch_size(n_worlds, threads)
@@ -73,6 +76,9 @@ class SavannaWorld(BatchedWorld):
         self._choices = np.ascontiguousarray(self._spec.n_choices)
         self._action_shape = (n_worlds * settings.rows, self._choices.shape[1])
         self._event_buffer = state.allocate_event_buffer(n_worlds, settings.rows, enabled=False)
+        self._leaves_carcasses = settings.leave_carcass and isfinite(
+            settings.max_energy_gain_per_prey
+        )
         self._drawn_newborns = self._runner.draw_newborns()
 
     def reset(self, keys: Ints, worlds: Ints | None = None) -> None:
@@ -222,7 +228,20 @@ class SavannaWorld(BatchedWorld):
         counters |= compute_trait_statistics(s, tuple(self.settings.traits), self._founder_counts)
         counters["active_num_predators"] = s.active[:, 0].copy()
         counters["active_num_prey"] = s.active[:, 1].copy()
+        if self.settings.has_lineage_rewards:
+            for k, species in enumerate(("predator", "prey")):
+                counters[f"lineage_reward_total_{species}"] = s.lineage_rewards[:, k].copy()
+        if not self.settings.has_fertility_caps:
+            for species in ("predator", "prey"):
+                del counters[f"fertility_expired_{species}"]
         return counters
+
+    @property
+    def living(self) -> Bools:
+        """`[W * N]`: rows of agents that are alive; prey of which a carcass is left are not."""
+        if not self._leaves_carcasses:
+            return self._columns.alive
+        return self._columns.alive & ~self._state.carcass.reshape(-1)
 
     def energy(self) -> Floats:
         """Return `[W]`: the energy in all living agents, carcasses and grass."""
@@ -235,7 +254,7 @@ class SavannaWorld(BatchedWorld):
         self._event_buffer = state.allocate_event_buffer(self.n_worlds, self.settings.rows, on)
 
     def events(self) -> list[WorldEvent]:
-        """Return the events of the last step; the note of a death is its cause."""
+        """Return the events of the last step; the note of a death, or of a carcass, is its cause."""
         return self.select_events(_ALL_EVENTS)
 
     def select_events(self, kinds: Bools) -> list[WorldEvent]:
@@ -249,7 +268,11 @@ class SavannaWorld(BatchedWorld):
             tick = int(self._state.tick[w])
             for kind, uid, other, value in entries[selected, :4].tolist():
                 name = EVENT_KINDS[int(kind)]
-                note = DEATH_CAUSES[int(value)] if name == "death" else ""
+                note = ""
+                if name == "death":
+                    note = DEATH_CAUSES[int(value)]
+                elif name == "carcass":
+                    note = DEATH_CAUSES[EATEN]
                 events.append(WorldEvent(w, tick, name, int(uid), int(other), value, note))
         return events
 

@@ -7,9 +7,13 @@ from pathlib import Path
 import pytest
 
 from kinfolk.cli.app import main
-from kinfolk.core.errors import SettingsError
+from kinfolk.core.errors import SettingsError, UsageError
+from kinfolk.core.settings import validate_settings
 from kinfolk.worlds.savanna import from_upstream
+from kinfolk.worlds.savanna.io.from_upstream import PUBLISHED_PRESETS, read_python_config
 from kinfolk.worlds.savanna.io.golden_trace import parse_trace
+from kinfolk.worlds.savanna.presets import PRESETS
+from kinfolk.worlds.savanna.settings import Savanna
 
 ROOT = Path(__file__).resolve().parents[4]
 SHARED = Path(os.environ.get("KINFOLK_GOLDEN", ROOT.parent / "shared" / "golden"))
@@ -100,23 +104,79 @@ def test_a_configuration_of_no_known_module_gets_an_error_message():
         from_upstream({"grid_size": 9})
 
 
+@pytest.mark.parametrize(("rules", "preset"), PUBLISHED_PRESETS.items())
+def test_a_partial_configuration_is_completed_by_the_settings_file_of_its_module(rules, preset):
+    found = from_upstream({"max_steps": 77}, rules).settings
+    expected = validate_settings(Savanna, {**PRESETS[preset], "max_steps": 77})
+    without_effect = {
+        "lineage_reward_mode",
+        "reproduction_reward_predator",
+        "reproduction_reward_prey",
+    }
+    for key, value in expected.model_dump(exclude={*without_effect, "quirks"}).items():
+        assert getattr(found, key) == getattr(expected, key), (key, value)
+    assert found.reproduction_reward_prey.type_1_prey == 10.0
+    named = found.quirks.model_copy(update={"parents_not_logged": False})
+    assert named == expected.quirks
+
+
+def test_a_table_of_a_partial_configuration_is_read():
+    found = from_upstream({"lineage_reward_coeff": {"type_1_predator": 0.35, "type_1_prey": 0.6}})
+    assert found.rule_set == "lineage"
+    assert found.settings.lineage_reward_coeff.type_1_prey == 0.6
+    assert found.settings.energy_gain_per_step_grass == 0.08, "as the settings file of the module"
+    assert found.ignored == {}
+
+
+def test_a_misspelt_key_gets_a_suggestion():
+    with pytest.raises(SettingsError, match=r"misspelt\. Did you mean 'max_fertility_age'\?"):
+        from_upstream({"lineage_reward_coeff": {}, "max_fertilty_age": {"type_1_prey": 120}})
+
+
+PYTHON = """
+from math import inf
+config_env = {
+    "seed": 42,
+    "max_steps": 500,  # a comment
+    "lineage_reward_coeff": {"type_1_predator": 0.35, "type_1_prey": 0.60},
+    "max_fertility_age": {"type_1_predator": 160, "type_1_prey": None},
+    "max_energy_gain_per_prey": float('inf'),
+    "manual_wall_positions": [(1, 2), (3, 4)],
+}
+raise RuntimeError("this file must not be run")
+"""
+
+
+def test_a_python_configuration_is_read_without_running_it(tmp_path, capsys):
+    path = tmp_path / "config_env_lineage_rewards.py"
+    path.write_text(PYTHON)
+    with pytest.raises(SystemExit) as left:
+        main(["settings", "savanna", "--from", str(path)])
+    said = capsys.readouterr()
+    assert left.value.code == 0, said.err
+    printed = json.loads(said.out)
+    assert printed["max_steps"] == 500
+    assert printed["lineage_reward_coeff"]["type_1_predator"] == 0.35
+    assert printed["max_fertility_age"]["type_1_predator"] == 160
+    assert printed["manual_wall_positions"] == [[1, 2], [3, 4]]
+    assert "Ignored: seed" in said.err
+
+
 @pytest.mark.parametrize(
-    ("name", "key"),
+    ("source", "message"),
     [
-        ("savanna/shared_r2_s1", "grid_size"),
-        ("savanna_variants/metabolic_rate_shipped_s2201", "trait_bounds"),
-        ("savanna_variants/stag_hunt_shipped_s2001", "max_steps"),
+        ("config_env = {", "x.py is not valid Python: '{' was never closed, line 1."),
+        ("a = 1", "x.py must assign one dictionary, such as config_env = {...}; it assigns 0."),
+        (
+            "c = {'a': open('b')}",
+            "x.py is read without running it, so its dictionary can hold literals",
+        ),
     ],
 )
-def test_a_missing_key_gets_an_error_message(name, key):
-    known = config(name)
-    rules = RULES[name]
-    with pytest.raises(SettingsError) as caught:
-        from_upstream({other: value for other, value in known.items() if other != key})
-    assert str(caught.value) == (
-        f"The configuration has no '{key}'. The rules {rules} need it: give all keys of the module, "
-        "or name other rules."
-    )
+def test_a_python_file_without_literals_gets_an_error_message(source, message):
+    with pytest.raises(UsageError) as caught:
+        read_python_config(source, "x.py")
+    assert str(caught.value).startswith(message)
 
 
 def test_the_command_prints_settings_and_what_was_ignored(tmp_path, capsys):

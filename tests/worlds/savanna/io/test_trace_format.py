@@ -103,7 +103,7 @@ def test_walls_off_the_grid_are_left_out():
 
 def test_quirks_are_those_of_the_preset():
     for name, rules in (
-        ("shared_prey_r1", "r1"),
+        ("shared_prey_r1_published", "r1"),
         ("shared_prey_r2", "r2"),
         ("lineage_shipped", "lineage"),
     ):

@@ -6,58 +6,88 @@ from collections.abc import Callable
 from typing import Any
 
 from kinfolk.worlds.savanna.agent_log import SavannaAgentLog
-from kinfolk.worlds.savanna.agent_record import SavannaAgentRecord
+from kinfolk.worlds.savanna.agent_record import TIME_LIMIT, SavannaAgentRecord
 from kinfolk.worlds.savanna.rules import AGENT_TYPES, make_rules
 from kinfolk.worlds.savanna.settings import Savanna
 from kinfolk.worlds.savanna.world import SavannaWorld
 
 _SUMMARY_COLUMNS = ("R", "Life", "Off", "Off/100", "Lineage", "FertCap", "FertExp", "FBlk")
+FIRST_STEP = 1  # time of what happens in the first step: steps played when it is over
 _MEAL_FIELDS = (
     *("t", "energy_resource", "position_resource", "position_consumer"),
     *("bite_size", "energy_after"),
 )
 
 
-def build_event_log(population: SavannaAgentLog) -> dict[str, dict[str, Any]]:
+def build_event_log(
+    population: SavannaAgentLog, first_step: int = FIRST_STEP
+) -> dict[str, dict[str, Any]]:
     """Return the events of all agents in the form of PredPreyGrass's `agent_event_log`.
 
     Meals have the form of shared_prey with team capture, and that of lineage_rewards without.
 
+    Args:
+        population: Log of the world.
+        first_step: Number of the first step; PredPreyGrass counts from 0.
+
     Returns:
-        By agent name, such as `type_1_prey_12`, the fields of PredPreyGrass's agent event log.
+        By agent name, such as `type_1_prey_12`, the fields of PredPreyGrass's agent event log. Times
+        are ticks, as in all tables of kinfolk: what happens in the first step has time 1, and
+        founders are born at 0.
     """
     records, settings = population.by_uid.values(), population.settings
     names = {record.uid: record.agent_id for record in records}
     describe = _describe_shared_meal if settings.team_capture_enabled else _describe_solo_meal
-    return {
-        record.agent_id: _make_agent_entry(record, settings, lambda meal: describe(meal, names))
-        for record in records
-    }
+    log = {}
+    for record in records:
+        life = _number_life(record, first_step)
+        entry = _make_agent_entry(record, settings, life, lambda meal: describe(meal, names))
+        for field, events in entry.items():
+            if field.endswith("_events"):
+                entry[field] = [event | {"t": event["t"] + first_step} for event in events]
+        log[record.agent_id] = entry
+    return log
+
+
+def _number_life(agent: SavannaAgentRecord, first_step: int) -> tuple[int, int | None]:
+    """Return the steps of an agent's birth and death, the first step of an episode being `first_step`."""
+    earlier = FIRST_STEP - first_step
+    birth, death = agent.birth_tick, agent.death_tick
+    if agent.parent is not None:
+        birth -= earlier
+    survived = agent.death_cause == TIME_LIMIT and not agent.became_carcass
+    if death is not None and not survived:
+        death -= earlier
+    return birth, death
 
 
 def _make_agent_entry(
     agent: SavannaAgentRecord,
     settings: Savanna,
+    life: tuple[int, int | None],
     describe_meal: Callable[[dict[str, Any]], dict[str, Any]],
 ) -> dict[str, Any]:
-    """Return the entry of one agent in the event log.
+    """Return the entry of one agent in the event log, with the times of events as in its record.
 
     Args:
         agent: Record of the agent.
         settings: Settings of the world, which decide what is logged.
+        life: Steps of its birth and death.
         describe_meal: Returns a meal in the form of PredPreyGrass.
     """
-    ended = agent.death_cause is not None  # a carcass has no cause yet
+    birth, death = life
+    ended = agent.death_cause is not None  # with the quirk `carcasses_live`, a carcass has not
     entry: dict[str, Any] = {
         "agent_id": agent.agent_id,
-        "birth_step": agent.birth_step,
-        "death_step": agent.death_step if ended else None,
+        "birth_step": birth,
+        "death_step": death if ended else None,
         "parent_id": None if settings.quirks.parents_not_logged else agent.parent,
         "death_cause": agent.death_cause,
         "eating_events": [describe_meal(meal) for meal in agent.eating_events],
         "reproduction_events": agent.reproduction_events,
         "reward_events": _list_reward_events(agent, settings),
         "diet_events": agent.diet_events,
+        "fertility_events": agent.fertility_events,
         "lifecycle_events": agent.lifecycle_events,
     }
     if settings.team_capture_enabled:
@@ -65,8 +95,6 @@ def _make_agent_entry(
         entry["failed_eating_events"] = [
             describe_meal(meal) | {"energy_before": meal["energy_before"]} for meal in failures
         ]
-    else:
-        entry["fertility_events"] = agent.fertility_events
     return entry
 
 
@@ -85,7 +113,7 @@ def _list_reward_events(agent: SavannaAgentRecord, settings: Savanna) -> list[di
     fields = ["reproduction_reward"]
     if kick_back:
         fields.append("kickback_reward")
-    elif not settings.team_capture_enabled:
+    elif settings.has_lineage_rewards or not settings.team_capture_enabled:
         fields.append("lineage_reward")
     events = []
     for event in agent.reward_events:
@@ -118,10 +146,16 @@ def _describe_shared_meal(meal: dict[str, Any], names: dict[int, str]) -> dict[s
     return described
 
 
-def build_agent_stats(population: SavannaAgentLog) -> dict[str, dict[str, Any]]:
+def build_agent_stats(
+    population: SavannaAgentLog, first_step: int = FIRST_STEP
+) -> dict[str, dict[str, Any]]:
     """Return statistics of all agents in the form of PredPreyGrass's `get_all_agent_stats`.
 
     Rewards are counted once; PredPreyGrass counts those of the step of the time limit twice.
+
+    Args:
+        population: Log of the world.
+        first_step: Number of the first step; PredPreyGrass counts from 0.
 
     Returns:
         By agent name, such as `type_1_prey_12`, the fields of PredPreyGrass's statistics.
@@ -133,9 +167,14 @@ def build_agent_stats(population: SavannaAgentLog) -> dict[str, dict[str, Any]]:
         kind = AGENT_TYPES.index(agent.policy_group)
         caps = (rules.max_fertility_age[kind], rules.max_age[kind])
         fertility_cap, age_cap = (None if cap < 0 else int(cap) for cap in caps)
+        birth, death = _number_life(agent, first_step)
+        expired_steps = (agent.fertility_expired_step, agent.age_expired_step)
+        fertility_expired, age_expired = (
+            None if step is None else step + first_step for step in expired_steps
+        )
         entry = {
             "agent_id": agent.agent_id,
-            "birth_step": agent.birth_step,
+            "birth_step": birth,
             "parent": None if settings.quirks.parents_not_logged else agent.parent,
             "offspring_count": len(agent.offspring_ids),
             "offspring_ids": agent.offspring_ids,
@@ -147,19 +186,16 @@ def build_agent_stats(population: SavannaAgentLog) -> dict[str, dict[str, Any]]:
             "avg_energy": agent.avg_energy if agent.death_cause is not None else 0.0,
             "cumulative_reward": agent.cumulative_reward,
             "policy_group": agent.policy_group,
-            "death_step": agent.death_step,
+            "death_step": death,
             "death_cause": agent.death_cause,
+            "lineage_reward_total": agent.lineage_reward_total,
+            "max_fertility_age": fertility_cap,
+            "fertility_expired_step": fertility_expired,
+            "fertility_blocked_attempts": agent.fertility_blocked_attempts,
+            "max_age": age_cap,
+            "age_expired_step": age_expired,
+            "carcass_only_blocks": agent.carcass_only_blocks,
         }
-        if not settings.team_capture_enabled:
-            entry |= {
-                "lineage_reward_total": agent.lineage_reward_total,
-                "max_fertility_age": fertility_cap,
-                "fertility_expired_step": agent.fertility_expired_step,
-                "fertility_blocked_attempts": agent.fertility_blocked_attempts,
-                "max_age": age_cap,
-                "age_expired_step": agent.age_expired_step,
-                "carcass_only_blocks": agent.carcass_only_blocks,
-            }
         if agent.kin_kickbacks:
             entry["kin_kickbacks"] = agent.kin_kickbacks
         stats[agent.agent_id] = entry
@@ -270,7 +306,7 @@ def _compute_statistics(agent: SavannaAgentRecord, ticks: int) -> list[float]:
     Returns:
         Reward, steps lived, offspring, offspring per 100 steps, lineage reward, blocked births.
     """
-    steps = (ticks if agent.death_step is None else agent.death_step) - agent.birth_step
+    steps = (ticks if agent.death_tick is None else agent.death_tick) - agent.birth_tick
     children = len(agent.offspring_ids)
     per_hundred = 100.0 * children / max(1, steps)
     reward, lineage = agent.cumulative_reward, agent.lineage_reward_total

@@ -12,9 +12,11 @@ from kinfolk.worlds.base import World, WorldEvent
 from kinfolk.worlds.savanna.codes import DEATH_CAUSES, EVENT_KINDS
 from kinfolk.worlds.savanna.io.event_log import SavannaEpisodeLog
 from kinfolk.worlds.savanna.settings import Savanna
+from kinfolk.worlds.savanna.world import SavannaWorld
 
 _FERTILITY = "reproduction_blocked_due_to_fertility"
 _CAPACITY = "reproduction_blocked_due_to_capacity"
+_DEATH_TICK = "death_tick"  # among the event counts of a prey that became a carcass
 _INFO_EVENTS = ("death", "carcass", _FERTILITY, _CAPACITY, "carcass_only_block", "kick_back")
 
 _SELECTED = np.array([kind in (*_INFO_EVENTS, "capture") for kind in EVENT_KINDS])
@@ -49,26 +51,36 @@ class SavannaInfoProvider:
                     _add_event_info(event, agents[event.uid], infos.setdefault(event.uid, {}))
             _add_team_capture_infos(events, world, agents, infos)
             _add_fertility_counts(events, world, agents, infos)
-        columns, last = world.columns, int(world.tick[0]) - 1
+        columns = world.columns
         for row in (columns.terminated | columns.truncated).nonzero()[0].tolist():
             uid = int(columns.uid[row])
             if uid < 0:
                 continue
             agent = agents[uid]
-            death_step = agent.event_counts.get("death_step", last + is_time_up(world))
-            infos.setdefault(uid, {}).update(
-                make_final_info(world, agent)
-                | {
-                    "lifetime_steps": max(death_step - agent.birth_step, 0),
-                    "species": _find_species(world, agent),
-                }
-            )
+            final = make_final_info(world, agent) | {"species": _find_species(world, agent)}
+            if _DEATH_TICK in agent.event_counts:
+                final["lifetime_steps"] = agent.event_counts[_DEATH_TICK] - agent.birth_tick
+            infos.setdefault(uid, {}).update(final)
         return {uid: info for uid, info in infos.items() if info}
 
 
-def is_time_up(world: World) -> bool:
-    """Return whether the episode of a single world ended at its time limit."""
-    return bool(world.done[0]) and int(world.tick[0]) >= world.settings.max_steps  # type: ignore[attr-defined]
+def convert_lifetime(lifetime: int, world: SavannaWorld, agent: AgentEntry) -> int:
+    """Return `lifetime_steps` as PredPreyGrass counts it.
+
+    It subtracts the number of the step of birth, 0 for founders, from that of the last step, or from
+    the number of all steps where the time limit ended the life.
+
+    Args:
+        lifetime: Steps that the agent lived.
+        world: A batch of one world.
+        agent: The agent.
+    """
+    time_is_up = int(world.tick[0]) >= world.settings.max_steps
+    if not time_is_up or _DEATH_TICK in agent.event_counts:
+        lifetime -= 1
+    if agent.parents:
+        lifetime += 1
+    return max(lifetime, 0)
 
 
 def _find_species(world: World, agent: AgentEntry) -> str:
@@ -138,7 +150,7 @@ def _add_event_info(event: WorldEvent, agent: AgentEntry, info: dict[str, Any]) 
     """
     kind, counts = event.kind, agent.event_counts
     if kind == "carcass":
-        counts["death_step"] = event.tick - 1
+        counts[_DEATH_TICK] = event.tick
     elif kind == "death" and DEATH_CAUSES[int(event.value)] == "max_age":
         info["terminated_due_to_age"] = True
     elif kind == _FERTILITY:

@@ -15,7 +15,7 @@ from kinfolk.worlds.savanna.io.event_log import (
     build_event_log,
     build_lineage_tracker,
 )
-from kinfolk.worlds.savanna.io.infos import SavannaInfoProvider
+from kinfolk.worlds.savanna.io.infos import SavannaInfoProvider, convert_lifetime
 from kinfolk.worlds.savanna.io.trace_format import TraceError, parse_trace
 from kinfolk.worlds.savanna.world import SavannaWorld
 
@@ -77,12 +77,13 @@ class LogReplay:
 
     def compare_step(self, t: int) -> Iterator[TraceDifference]:
         """Compare the infos of a step: every published entry has to be among ours."""
-        self._agents.update(self._world.columns, t)
+        self._agents.update(self._world.columns, t + 1)
         if t >= len(self._log["infos"]):
             yield TraceDifference(t, "infos", "steps", len(self._log["infos"]), t + 1)
             return
         counters = self._provider.world_info(self._world)
         infos = self._provider.infos(self._world, self._agents.by_uid)
+        agents = {agent.name: agent for agent in self._agents.by_uid.values()}
         ours = {self._agents.by_uid[uid].name: info for uid, info in infos.items()}
         step = self._log["infos"][t]
         for key, expected in step["all"].items():
@@ -92,6 +93,8 @@ class LogReplay:
             for key, expected in info.items():
                 # PredPreyGrass copies the counters of the world into the infos of every agent.
                 got = our_info[key] if key in our_info else counters.get(key)
+                if key == "lifetime_steps" and got is not None:
+                    got = convert_lifetime(got, self._world, agents[agent])
                 if key == "parent_id" and self._world.settings.quirks.parents_not_logged:
                     got = None
                 yield from self._comparison.nested(t, agent, f"infos.{key}", expected, got)
@@ -99,8 +102,8 @@ class LogReplay:
     def compare_end(self, t: int) -> Iterator[TraceDifference]:
         """Compare event log, statistics and lineage tracker after the last step `t`."""
         tables = [
-            ("agent_event_log", build_event_log(self._agent_log)),
-            ("agent_stats", self._count_last_rewards_twice(build_agent_stats(self._agent_log))),
+            ("agent_event_log", build_event_log(self._agent_log, first_step=0)),
+            ("agent_stats", self._count_last_rewards_twice(build_agent_stats(self._agent_log, 0))),
         ]
         if self._log.get("lineage_tracker"):
             tables.append(("lineage_tracker", build_lineage_tracker(self._agent_log, self._world)))
@@ -109,8 +112,10 @@ class LogReplay:
             for agent in sorted({*theirs, *ours}):
                 if agent not in theirs or agent not in ours:
                     yield TraceDifference(t, agent, name, agent in theirs, agent in ours)
-            for agent in theirs:
-                yield from self._comparison.nested(t, agent, name, theirs[agent], ours[agent])
+            for agent, expected in theirs.items():
+                # Our logs have every field in every mode; the published ones only those of the mode.
+                got = {key: value for key, value in ours[agent].items() if key in expected}
+                yield from self._comparison.nested(t, agent, name, expected, got)
 
     def _count_last_rewards_twice(self, stats: dict[str, dict[str, Any]]) -> dict[str, Any]:
         """Add the rewards of the step of the time limit a second time, as PredPreyGrass does."""

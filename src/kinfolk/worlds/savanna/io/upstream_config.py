@@ -55,6 +55,7 @@ _OLDER_TABLES = (
 # Values of PredPreyGrass where the config has none.
 _DEFAULT_FERTILITY_AGES = {"type_1_predator": 80, "type_1_prey": 60}
 _QUIRKS = ("published_placement", "cell_erasure", "zero_terminal", "fixed_visibility")
+_CARCASS_QUIRKS = {"dead_prey_bitten": True, "carcasses_live": True}
 
 
 def find_rule_set(module: str, revision: str) -> str:
@@ -101,10 +102,11 @@ def convert_config(config: Mapping[str, Any], rule_set: str, n_rows: int | None)
     quirks = dict.fromkeys(_QUIRKS, True)
     if rule_set == "lineage":
         settings |= _convert_lineage(config)
-        quirks |= {"dead_prey_bitten": True, "default_age_caps": True}
+        quirks |= {"default_age_caps": True}
+        quirks |= _CARCASS_QUIRKS
     elif rule_set in ("kick_back", "limited_intake"):
         settings |= _convert_older(config)
-        quirks["dead_prey_bitten"] = True
+        quirks |= _CARCASS_QUIRKS
     else:
         settings |= _convert_team_capture(config, rule_set)
         quirks |= {"mean_catch_reward": rule_set == "r1", "parents_not_logged": True}

@@ -172,10 +172,11 @@ def convert_metabolic_rate(config: Mapping[str, Any]) -> dict[str, Any]:
         **dict.fromkeys(_VIEW_KEYS, False),
         "reproduction_reward_predator": {"type_1_predator": _read_reward(config, "predator")},
         "reproduction_reward_prey": {"type_1_prey": _read_reward(config, "prey")},
+        "on_extinction": "terminate",
         "quirks": dict.fromkeys(
             (
                 *("published_placement", "cell_erasure", "fixed_visibility", "dead_prey_bitten"),
-                *("view_at_death", "extinction_terminates"),
+                "view_at_death",
             ),
             True,
         ),

@@ -85,6 +85,7 @@ def apply_metabolism(
             # Founders, and limits of 0, can be past it in their first step.
             is_first_step = age == 1 or agents.tick[w] == 0
             if age == last_fertile_age or (is_first_step and 0 <= last_fertile_age < age):
+                agents.counters[w, codes.EXPIRED_FERTILITY + species] += 1
                 record_event(events, w, codes.FERTILITY_EXPIRED, agents.uid[w, row], -1, age)
             any_overaged = any_overaged or 0 <= rules.max_age[kind] <= age
         agents.energy_accounts[w, codes.DECAYED] += decayed
@@ -141,6 +142,21 @@ def grow_grass(state: SavannaState, rules: SavannaRules, w: int, part: StepPart)
 
 
 @inline_always
+def starve(agents: SavannaAgents, rules: SavannaRules, w: int, species: int, row: int) -> None:
+    """Kill an agent without energy, or remove a carcass, whose prey died when it was caught.
+
+    Args:
+        agents: Written for the death.
+        rules: Rules of the batch.
+        w: World.
+        species: PREDATOR or PREY.
+        row: Row of the agent.
+    """
+    was_caught = agents.carcass[w, row] and not rules.carcasses_live
+    kill_agent(agents, w, species, row, codes.EATEN if was_caught else codes.STARVED)
+
+
+@inline_always
 def kill_starved(agents: SavannaAgents, rules: SavannaRules, w: int) -> None:
     """Kill all agents and carcasses without energy.
 
@@ -156,7 +172,7 @@ def kill_starved(agents: SavannaAgents, rules: SavannaRules, w: int) -> None:
                 if agents.alive[w, row]:
                     if rules.view_at_death:
                         save_view(agents, rules, w, species, row)
-                    kill_agent(agents, w, species, row, codes.STARVED)
+                    starve(agents, rules, w, species, row)
                 elif agents.dead_prey_stay:
                     # Published: an agent too old and starved in one step dies twice.
                     agents.active[w, species] -= 1

@@ -294,7 +294,7 @@ def step_births_and_end(
 
 @inline_always
 def finish_step(state: SavannaState, rules: SavannaRules, events: EventBuffer, w: int) -> None:
-    """Advance the clock; end the episode when a species is extinct or time is up.
+    """Advance the clock; end the episode when time is up or, unless it continues, a species is extinct.
 
     Args:
         state: Writes `tick`, `done`, flags and, with `zero_terminal`, `reward`.
@@ -309,8 +309,8 @@ def finish_step(state: SavannaState, rules: SavannaRules, events: EventBuffer, w
         record_rewards(state, events, w)
     state.tick[w] += 1
     is_over = state.tick[w] >= rules.max_steps
-    extinct = state.active[w, PREDATOR] <= 0 or state.active[w, PREY] <= 0
-    if extinct or is_over:
+    is_extinct = state.active[w, PREDATOR] <= 0 or state.active[w, PREY] <= 0
+    if is_over or (is_extinct and not rules.extinction_continues):
         state.done[w] = True
         for species in range(2):
             for i in range(state.n_alive[w, species]):

@@ -62,7 +62,9 @@ def add_energy(
 def graze(
     agents: SavannaAgents, rules: SavannaRules, events: EventBuffer, w: int, row: int
 ) -> None:
-    """Let a prey eat the grass on its cell; a carcass, or prey without grass, gets the step reward.
+    """Let a prey eat the grass on its cell, or give it the reward of a step; a carcass gets neither.
+
+    With the quirk `carcasses_live`, a carcass gets the reward of a step.
 
     Args:
         agents: Writes grass, energies, rewards, counters and accounts.
@@ -74,6 +76,8 @@ def graze(
     kind = np.uint64(2 + agents.group[w, row] - rules.n_types)
     cell = get_cell(agents, w, row)
     patch = agents.patch_in_cell[w, np.uint64(cell)]
+    if agents.carcass[w, row] and not rules.carcasses_live:
+        return
     if agents.carcass[w, row] or patch < 0:
         agents.reward[w, row] = rules.step_reward[kind]
         return

@@ -14,10 +14,12 @@ from kinfolk.worlds.savanna.step.context import StepPart, get_slice
 def pay_lineage_rewards(
     state: SavannaState, rules: SavannaRules, events: EventBuffer, w: int, part: StepPart
 ) -> None:
-    """Reward all living agents, carcasses too, for the change in their live descendants.
+    """Reward all living agents for the change in their live descendants.
+
+    With the quirk `carcasses_live`, carcasses are paid too.
 
     Args:
-        state: Writes `reward` and `prev_live_descendants`.
+        state: Writes `reward`, `lineage_rewards` and `prev_live_descendants`.
         rules: Rules of the batch.
         events: Buffer, appended to.
         w: World.
@@ -30,11 +32,12 @@ def pay_lineage_rewards(
             row = state.alive_rows[w, species, i]
             uid = state.uid[w, row]
             change = update_descendant_change(descendants, previous, w, uid)
-            if change != 0:
+            if change != 0 and (rules.carcasses_live or not state.carcass[w, row]):
                 kind = 2 * species + state.group[w, row] - species * rules.n_types
                 coefficient = rules.lineage_coeff[kind]
                 reward = compute_lineage_reward(coefficient, change, rules.symmetric_lineage)
                 state.reward[w, row] += reward
+                state.lineage_rewards[w, species] += reward
                 record_event(events, w, LINEAGE_REWARD, uid, -1, reward)
 
 

@@ -160,6 +160,9 @@ def share_prey(
     remaining = feed_helpers(agents, rules, events, w, prey, helpers, pool, total_energy)
     if scavenged > 0.0:
         remaining += feed_riders(agents, rules, events, w, prey, riders, scavenged)
+    else:
+        for row in riders:
+            record_event(events, w, codes.FREE_RIDE, agents.uid[w, row], agents.uid[w, prey], 0.0)
     for row in helpers:
         if agents.energy[w, row] <= 0.0 and rules.join_cost > 0.0:
             kill_agent(agents, w, PREDATOR, row, codes.EXHAUSTED)

@@ -6,7 +6,6 @@ import numpy as np
 
 from kinfolk.core.arrays import Bytes
 from kinfolk.core.jit import allocation_free_kernel, inline_always
-from kinfolk.worlds.savanna import codes
 from kinfolk.worlds.savanna.codes import PREDATOR, PREY
 from kinfolk.worlds.savanna.rules import SavannaRules
 from kinfolk.worlds.savanna.state import EventBuffer, RowIndices
@@ -20,7 +19,6 @@ from kinfolk.worlds.savanna.step.context import (
 )
 from kinfolk.worlds.savanna.step.donation import run_donations
 from kinfolk.worlds.savanna.step.movement import aim, move_agent, prefetch_move
-from kinfolk.worlds.savanna.step.occupancy import kill_agent
 from kinfolk.worlds.savanna.step.parts.bands import POSTPONED, STARVED, Bands, find_pending
 from kinfolk.worlds.savanna.step.team_capture import advance_stamp, mark_reach
 
@@ -227,7 +225,7 @@ def finish_moves(
         entry = find_pending(pending, n_before, n)
         while entry < n:
             row = moves.acting_rows[w, species, entry - n_before]
-            kill_agent(agents, w, species, row, codes.STARVED)
+            metabolism.starve(agents, rules, w, species, row)
             pending[entry] = 0
             entry = find_pending(pending, entry + 1, n)
         n_before = n

@@ -70,6 +70,7 @@ class LargeStep:
         self._counters = np.zeros((n, n_worlds, len(codes.COUNTERS)), np.int64)
         self._accounts = np.zeros((n, n_worlds, len(codes.ENERGY_ACCOUNTS)))
         self._active = np.zeros((n, n_worlds, 2), np.int64)
+        self._lineage_rewards = np.zeros((n, n_worlds, 2))
         self._state: SavannaState | None = None
         self._states: list[SavannaState] = []
         self._agents: list[SavannaAgents] = []
@@ -123,8 +124,8 @@ class LargeStep:
         state.active[w] += self._active[:, w].sum(axis=0)  # births depend on it
         self._active[:, w] = 0
         self._run_generations(state, events, newborns, w)
-        self._add_up(state, w)
         self._share(self._n_parts, events, pay)
+        self._add_up(state, w)
         return end(state, rules, events, newborns, *worlds, StepPart(phases.END, 0, 1))
 
     def _move(
@@ -254,10 +255,13 @@ class LargeStep:
         """Make views of the state whose counters are those of the parts."""
         self._state = state
         self._states = [
-            state._replace(counters=counters, energy_accounts=accounts, active=active)
-            for counters, accounts, active in zip(
-                self._counters, self._accounts, self._active, strict=True
+            state._replace(
+                counters=self._counters[part],
+                energy_accounts=self._accounts[part],
+                active=self._active[part],
+                lineage_rewards=self._lineage_rewards[part],
             )
+            for part in range(len(self._counters))
         ]
         self._agents = [get_agent_arrays(part, self._rules) for part in self._states]
 
@@ -266,6 +270,7 @@ class LargeStep:
         for total, parts in (
             (state.counters, self._counters),
             (state.energy_accounts, self._accounts),
+            (state.lineage_rewards, self._lineage_rewards),
         ):
             total[w] += parts[:, w].sum(axis=0)
             parts[:, w] = 0
