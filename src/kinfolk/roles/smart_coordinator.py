@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Mapping
 
 from kinfolk.core.errors import require
-from kinfolk.roles.coordinator import EvolutionaryRoleCoordinator
 
 # Of eight agents, as in the seeded team of CogsGuard.
 DEFAULT_SHARES = {"miner": 3, "aligner": 2, "scrambler": 2, "scout": 1}
@@ -44,22 +43,3 @@ class SmartRoleCoordinator:
             }
             self.roles[agent_id] = max(wanted, key=lambda role: wanted[role])
         return self.roles[agent_id]
-
-
-def choose_role_vibe(
-    agent_id: int,
-    step: int,
-    coordinator: EvolutionaryRoleCoordinator | None,
-    fallback: SmartRoleCoordinator,
-) -> str:
-    """Return the vibe of an agent: by evolution if it is on, otherwise by the fallback.
-
-    Args:
-        agent_id: Id of the agent.
-        step: Tick of the game.
-        coordinator: The coordinator; None if evolution is off.
-        fallback: Chooses role types without evolution.
-    """
-    if coordinator is not None:
-        return coordinator.choose_vibe(agent_id, step)
-    return fallback.choose_role(agent_id, step)

@@ -322,9 +322,19 @@ def blend_with_deeds(
     return GameScores(scores.clip(0.0, 1.0), shares.won)
 
 
-def agent_records(game_scores: GameScores, roles: Sequence[int]) -> list[list[AgentScore]]:
-    """Return the score records of the agents that play `roles`, moment by moment."""
-    return [
-        [AgentScore(role, float(score), won) for role, score in zip(roles, scores, strict=False)]
-        for scores, won in zip(game_scores.scores, game_scores.won, strict=True)
-    ]
+def agent_records(
+    game_scores: GameScores, roles: Sequence[int], result: RoleGameResult
+) -> list[list[AgentScore]]:
+    """Return the score records of the initial agents of a game, moment by moment.
+
+    Args:
+        game_scores: Their scores.
+        roles: Role id of each agent.
+        result: Result of the game, with the ticks in which behaviors acted.
+    """
+    acted = [ticks_by_behavior(result, agent) for agent in range(len(roles))]
+    moments = []
+    for scores, won in zip(game_scores.scores.tolist(), game_scores.won, strict=True):
+        agents = zip(roles, scores, acted, strict=False)
+        moments.append([AgentScore(role, score, won, ticks) for role, score, ticks in agents])
+    return moments
