@@ -14,7 +14,8 @@ DEFAULT_SHARES = {"miner": 3, "aligner": 2, "scrambler": 2, "scout": 1}
 class SmartRoleCoordinator:
     """Gives every agent the role type that its team lacks most, and keeps it.
 
-    In play, `kin://smart` goes further: its agents change their type as the game requires.
+    `kin://roles?miner=4` asks it for the agents beyond the counts. `kin://smart` goes further: its
+    agents change their type as the game requires.
 
     Args:
         num_agents: Agents of the team.

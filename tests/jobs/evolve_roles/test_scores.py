@@ -44,7 +44,7 @@ def test_a_miner_that_feeds_the_team_is_not_worth_nothing_and_weights_differ_and
     catalog, config = cogs_catalog(), EvolutionConfig()
     game = result([9000, 1000], deposited=[800, 0, 0], held_ticks=[0, 6000, 0])
     for _ in range(10):
-        for records in agent_records(score_game(COGSGUARD_ROLES, game, 0.5), (0, 2, 1)):
+        for records in agent_records(score_game(COGSGUARD_ROLES, game, 0.5), (0, 2, 1), game):
             record_game(catalog, records, config)
     miner, scout, aligner, scrambler = catalog.roles
     assert aligner.fitness > miner.fitness > scout.fitness > 0.0
