@@ -10,15 +10,15 @@ from kinfolk.roles.model import EvolutionConfig
 # On one worker, or each would evolve the generations again.
 pytestmark = pytest.mark.xdist_group("role generations")
 SEEDS, GENERATIONS = 20, 100
-CONFIG = EvolutionConfig(
-    generated_role_count=16, exploration_chance=0.08, recombination_chance=0.5
-)
+CONFIG = EvolutionConfig(generated_role_count=16, exploration_chance=0.08, recombination_chance=0.5)
 
 
 @pytest.fixture(scope="module")
 def coordinators():
     # Two games per generation suffice to test the operators and the pool.
-    return [evolve(make_catalog(), seed, GENERATIONS, games=2, config=CONFIG) for seed in range(SEEDS)]
+    return [
+        evolve(make_catalog(), seed, GENERATIONS, games=2, config=CONFIG) for seed in range(SEEDS)
+    ]
 
 
 def every_role(coordinators):

@@ -140,9 +140,7 @@ def evaluation_tasks(
     """
     policies = {slot.id: slot.resolve_policy(settings.is_trusted(slot)) for slot in settings.slots}
     isolate = {slot.id: slot.isolate for slot in settings.slots if slot.isolate is not None}
-    isolation = Isolation(
-        settings.isolate, settings.isolation_settings, isolate, in_order=in_order
-    )
+    isolation = Isolation(settings.isolate, settings.isolation_settings, isolate, in_order=in_order)
     world, seed, slot_map = settings.world_ref, settings.seed, settings.slot_map_for(settings.world)
     size = settings.episodes if in_order else settings.chunk_size
     for start in range(first, settings.episodes, size):

@@ -199,7 +199,8 @@ class RoleCatalog:
         """
         from kinfolk.roles.history import HistoryWriter  # which imports this module
 
-        text = HistoryWriter().format(self, generation=0, seed=0, games=0)
+        last = max((max(r.generation, r.retired or 0) for r in self.roles), default=0)
+        text = HistoryWriter().format(self, generation=last, seed=0, games=0)
         write_atomic(Path(path), text.encode())
 
     def load(self, path: str | Path) -> None:

@@ -89,7 +89,9 @@ class EvolutionaryRoleCoordinator:
         counts = {"num_agents": num_agents, "games_per_generation": games_per_generation}
         for name, count in counts.items():
             is_count = isinstance(count, int) and count >= 1
-            require(is_count, f"{class_name}.{name} must be an integer of at least 1, not {count!r}.")
+            require(
+                is_count, f"{class_name}.{name} must be an integer of at least 1, not {count!r}."
+            )
         require(
             catalog is None or isinstance(catalog, RoleCatalog),
             f"{class_name}.catalog must be a RoleCatalog, not {catalog!r}.",
@@ -202,7 +204,9 @@ class EvolutionaryRoleCoordinator:
         entry = history.coordinator
         if num_agents is None:
             if entry is None:
-                raise SettingsError(f"{source} does not say how many agents a team has: give num_agents.")
+                raise SettingsError(
+                    f"{source} does not say how many agents a team has: give num_agents."
+                )
             num_agents = entry.num_agents
         restored = cls(num_agents, rng=history.seed, catalog=catalog, pool=[])
         restored.pool = restore_history(history, restored.catalog, source)

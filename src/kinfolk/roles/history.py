@@ -218,9 +218,7 @@ def _format_behavior_line(behavior: BehaviorDef) -> str:
     return json.dumps({name: getattr(behavior, name) for name in BehaviorEntry.model_fields})
 
 
-def _format_document(
-    coordinator: CoordinatorEntry | None, **entries: int | Sequence[str]
-) -> str:
+def _format_document(coordinator: CoordinatorEntry | None, **entries: int | Sequence[str]) -> str:
     """Return the text of a history with its format and checksum; lists have one entry per line."""
     texts = [f'"format": {FORMAT}', f'"{CHECKSUM_FIELD}": "{BLANK_CHECKSUM}"']
     for name, value in entries.items():

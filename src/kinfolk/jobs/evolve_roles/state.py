@@ -222,7 +222,9 @@ def initial_state(settings: EvolveRoles, catalog: RoleCatalog, n_agents: int) ->
     domain, config, seed = settings.environment.domain, settings.config, settings.seed
     teams: Sequence[TeamComposition] = ()
     if settings.history is None:
-        coordinator = EvolutionaryRoleCoordinator(n_agents, rng=seed, catalog=catalog, config=config)
+        coordinator = EvolutionaryRoleCoordinator(
+            n_agents, rng=seed, catalog=catalog, config=config
+        )
     else:
         references = seeded_roles(domain, catalog)
         history = parse_history(settings.history, "The history")

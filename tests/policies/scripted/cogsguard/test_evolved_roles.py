@@ -84,7 +84,9 @@ def build_loop(uri, settings, worlds=1, seed=0):
 
 
 def test_counts_fix_the_first_agents_and_the_rest_are_sampled_from_the_pool():
-    policy, loop = build_loop("kin://roles?evolution=1&learn=0&scout=2&generated_role_count=16", SMALL, 40)
+    policy, loop = build_loop(
+        "kin://roles?evolution=1&learn=0&scout=2&generated_role_count=16", SMALL, 40
+    )
     loop.tick()
     roles = loop.memory[0]["role"].reshape(40, 3)
     assert (roles[:, :2] == policy.catalog.role("BaseScout").id).all()
@@ -191,7 +193,10 @@ def test_newborns_play_hybrids_that_are_scored_too():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"engine": "processes", "jobs": 2}, "which have to be played in order: use jobs=1, not 2."),
+        (
+            {"engine": "processes", "jobs": 2},
+            "which have to be played in order: use jobs=1, not 2.",
+        ),
         ({"isolate": "slot"}, "it does in the process that plays: isolate must be 'none'."),
         ({"replays": 1}, "and a replay would play an episode twice: replays must be 0."),
     ],

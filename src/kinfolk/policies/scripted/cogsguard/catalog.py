@@ -212,7 +212,9 @@ class CompiledHook:
         is_condition: Whether a call answers yes or no; otherwise it returns a move, or None.
     """
 
-    def __init__(self, kernel: Callable[[AgentMemory, int], int], is_condition: bool = False) -> None:
+    def __init__(
+        self, kernel: Callable[[AgentMemory, int], int], is_condition: bool = False
+    ) -> None:
         self.kernel = kernel
         self._is_condition = is_condition
 

@@ -42,7 +42,9 @@ CoordinatorSource: TypeAlias = (
 HYBRID, EXPLORED = -2, -3  # role ids of roles that are in no table, only in memory
 EVOLUTION_FLAGS = ("evolution", "evolutionary", "evolve")
 _ON, _OFF = ("1", "true", "yes", "on"), ("0", "false", "no", "off")
-_REMEDY = "An evaluation does so (kf.evaluate, kinfolk eval); &learn=0 plays a pool without learning."
+_REMEDY = (
+    "An evaluation does so (kf.evaluate, kinfolk eval); &learn=0 plays a pool without learning."
+)
 _POOL, _EXPLORE, _PICK = range(3)  # branches of random keys
 
 
@@ -146,7 +148,11 @@ class CogsguardPolicy:
         chosen = {k: v for k, v in kwargs.items() if k not in (*EVOLUTION_FLAGS, "learn")}
         if learns:
             return EvolvingRolePolicy(spec, **chosen)
-        return SampledRolePolicy(spec, **chosen) if is_evolved else teams.RoleCountPolicy(spec, **chosen)
+        return (
+            SampledRolePolicy(spec, **chosen)
+            if is_evolved
+            else teams.RoleCountPolicy(spec, **chosen)
+        )
 
     @classmethod
     def learns(cls, settings: Mapping[str, Any]) -> bool:
@@ -170,7 +176,8 @@ class CogsguardPolicy:
 
 def _is_evolution_on(settings: Mapping[str, Any]) -> bool:
     """Return whether any flag of evolution is on, after a check of all of them."""
-    return any([is_on(flag, settings[flag]) for flag in EVOLUTION_FLAGS if flag in settings])
+    flags = [is_on(flag, settings[flag]) for flag in EVOLUTION_FLAGS if flag in settings]
+    return any(flags)
 
 
 def is_on(flag: str, value: Any) -> bool:
