@@ -177,7 +177,7 @@ def find_learning_slots(settings: Evaluate, engine: Engine) -> list[str]:
     for slot in settings.slots:
         resolved = slot.resolve_policy(settings.is_trusted(slot))
         is_known = settings.is_trusted(slot) or resolved.class_path.startswith("kinfolk.")
-        if is_known and learns_between_episodes(resolved, settings.world_ref.spec):
+        if is_known and learns_between_episodes(resolved, lambda: settings.world_ref.spec):
             learning.append(slot.id)
             policy = f"The policy of slot '{slot.id}' learns between episodes"
             require(
