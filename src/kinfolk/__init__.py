@@ -67,12 +67,16 @@ if TYPE_CHECKING:
         PolicySpec,
     )
     from kinfolk.policies.own_policies import register_policy
+    from kinfolk.policies.scripted.cogsguard.behaviors.python_behaviors import AgentView
+    from kinfolk.policies.scripted.cogsguard.catalog import build_cogsguard_behavior_hooks
+    from kinfolk.policies.scripted.cogsguard.evolved_roles import CogsguardPolicy
     from kinfolk.policies.single_agent import initialize_or_load_policy, load_policy
     from kinfolk.roles.catalog import RoleCatalog, map_role_to_vibe
     from kinfolk.roles.coordinator import EvolutionaryRoleCoordinator
     from kinfolk.roles.fitness import (
         lock_role_name_if_fit,
         pick_role_id_weighted,
+        record_behavior_score,
         record_role_score,
     )
     from kinfolk.roles.model import (
@@ -109,6 +113,8 @@ __all__ += ["EvolutionConfig", "EvolutionaryRoleCoordinator", "map_role_to_vibe"
 __all__ += ["inject_behavior", "mutate_role", "recombine_roles", "sample_role"]
 __all__ += ["materialize_role_behaviors", "resolve_tier_order"]
 __all__ += ["lock_role_name_if_fit", "pick_role_id_weighted", "record_role_score"]
+__all__ += ["AgentView", "CogsguardPolicy", "build_cogsguard_behavior_hooks"]
+__all__ += ["record_behavior_score"]
 __all__ += ["BasePop", "GAConfig", "GeneratorDiscriminatorPop", "GeneratorPop"]
 __all__ += ["BaseNets", "DynamicNets", "FeedforwardStaticNets", "RecurrentStaticNets"]
 __all__ += ["FunctionNets", "ModuleNets"]

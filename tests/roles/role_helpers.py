@@ -66,7 +66,7 @@ def play_game(coordinator, score_of=mining_score):
 
 def evolve(catalog, seed, generations, games=10, **settings):
     """Return a coordinator after a number of generations."""
-    coordinator = EvolutionaryRoleCoordinator(8, catalog, games, seed=seed, **settings)
+    coordinator = EvolutionaryRoleCoordinator(8, games, seed, catalog=catalog, **settings)
     while coordinator.generation < generations:
         play_game(coordinator)
     return coordinator

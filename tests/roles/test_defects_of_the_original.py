@@ -38,21 +38,21 @@ def test_recombination_duplicates_no_behavior(catalog):
 def test_a_role_of_common_behaviors_has_a_vibe_and_is_kept(catalog, role_of):
     common = catalog.add_role(role_of("explore / recharge"))
     assert map_role_to_vibe(catalog, common) == "default"
-    never = EvolutionConfig(exploration_chance=0.0)
-    coordinator = EvolutionaryRoleCoordinator(1, catalog, config=never, pool=[common.id], seed=0)
+    coordinator = EvolutionaryRoleCoordinator(1, rng=0, catalog=catalog, pool=[common.id])
     assert {coordinator.assign_role(0, step).id for step in range(50)} == {common.id}
 
 
-def test_the_pool_grows_beyond_the_seeded_roles(catalog):
-    assert len(EvolutionaryRoleCoordinator(8, catalog, seed=0).pool) == 16
+def test_the_pool_can_grow_beyond_the_seeded_roles(catalog):
+    config = EvolutionConfig(generated_role_count=16)
+    assert len(EvolutionaryRoleCoordinator(8, rng=0, catalog=catalog, config=config).pool) == 16
 
 
 def test_the_fitness_of_behaviors_is_recorded(catalog):
-    coordinator = EvolutionaryRoleCoordinator(8, catalog, seed=0)
+    coordinator = EvolutionaryRoleCoordinator(8, rng=0, catalog=catalog)
     play_game(coordinator)
     played = {i for a in range(8) for i in coordinator.assign_role(a).behavior_ids}
     assert played
-    assert all(catalog.behaviors[i].games == 1 for i in played)
+    assert all(catalog.behaviors[i].games > 0 for i in played)
 
 
 def test_a_mutation_of_a_child_does_not_change_its_parent(catalog):
@@ -62,7 +62,7 @@ def test_a_mutation_of_a_child_does_not_change_its_parent(catalog):
     child = catalog.add_role(recombine_roles(parent, catalog.roles[1], seed_key(0), CONFIG))
     inherited = child.tiers
     for seed in range(20):
-        mutate_role(catalog, child, seed_key(seed), always)
+        mutate_role(child, catalog, seed_key(seed), always)
     assert [tier.behavior_ids for tier in catalog.roles[0].tiers] == before
     assert catalog.roles[child.id].tiers == inherited
 
@@ -74,7 +74,7 @@ def test_the_two_parents_are_different_roles(catalog):
 
 
 def test_hooks_are_bound_to_no_agent(catalog):
-    coordinator = EvolutionaryRoleCoordinator(8, catalog, seed=0)
+    coordinator = EvolutionaryRoleCoordinator(8, rng=0, catalog=catalog)
     for agent in range(8):
         for behavior in coordinator.get_role_behaviors(agent):
             assert behavior.act is catalog.behaviors[behavior.id].act, "a function of the state"

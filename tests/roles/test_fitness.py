@@ -50,13 +50,13 @@ def test_roles_are_picked_in_proportion_to_their_fitness(catalog):
         pick_role_id_weighted(catalog, [], seed_key(0))
 
 
-def test_a_score_must_lie_between_0_and_1(catalog):
-    for bad in (-0.1, 1.5, float("nan")):
-        with pytest.raises(
-            SettingsError, match=rf"^A score must lie between 0 and 1, not {bad}\.$"
-        ):
+def test_a_score_must_be_finite_and_may_have_any_scale(catalog):
+    for bad in (float("inf"), float("nan")):
+        with pytest.raises(SettingsError, match=rf"^A score must be a finite number, not {bad}\.$"):
             record_role_score(catalog, 0, bad, False, CONFIG)
     assert catalog.roles[0].games == 0
+    record_role_score(catalog, 0, 250.0, True, CONFIG)
+    assert record_role_score(catalog, 0, -50.0, False, CONFIG).fitness == pytest.approx(190.0)
 
 
 def test_a_name_is_locked_at_the_threshold_and_never_unlocked(catalog):
@@ -74,16 +74,16 @@ def test_mutations_of_a_locked_role_keep_its_name_with_a_running_number(catalog,
     always = EvolutionConfig(mutation_rate=1.0)
     first = catalog.add_role(role_of("mine_resource / explore"))
     assert first.name == "Mine_resource-1"
-    unlocked = catalog.add_role(mutate_role(catalog, first, seed_key(1), always))
+    unlocked = catalog.add_role(mutate_role(first, catalog, seed_key(1), always))
     assert unlocked.name.endswith("-2")
     record_role_score(catalog, first.id, 0.9, True, CONFIG)
     locked = catalog.roles[first.id]
-    second = catalog.add_role(mutate_role(catalog, locked, seed_key(2), always))
-    third = catalog.add_role(mutate_role(catalog, second, seed_key(3), always))
+    second = catalog.add_role(mutate_role(locked, catalog, seed_key(2), always))
+    third = catalog.add_role(mutate_role(second, catalog, seed_key(3), always))
     assert [second.name, third.name] == ["Mine_resource-1'2", "Mine_resource-1'3"]
     assert second.locked_name
     assert third.locked_name
-    again = catalog.add_role(mutate_role(catalog, locked, seed_key(4), always))
+    again = catalog.add_role(mutate_role(locked, catalog, seed_key(4), always))
     assert again.name == "Mine_resource-1'4"
 
 

@@ -10,13 +10,15 @@ from kinfolk.roles.model import EvolutionConfig
 # On one worker, or each would evolve the generations again.
 pytestmark = pytest.mark.xdist_group("role generations")
 SEEDS, GENERATIONS = 20, 100
-CONFIG = EvolutionConfig()
+CONFIG = EvolutionConfig(generated_role_count=16, exploration_chance=0.08, recombination_chance=0.5)
 
 
 @pytest.fixture(scope="module")
 def coordinators():
     # Two games per generation suffice to test the operators and the pool.
-    return [evolve(make_catalog(), seed, GENERATIONS, games=2) for seed in range(SEEDS)]
+    return [
+        evolve(make_catalog(), seed, GENERATIONS, games=2, config=CONFIG) for seed in range(SEEDS)
+    ]
 
 
 def every_role(coordinators):
@@ -75,7 +77,7 @@ def test_parents_come_before_their_children_and_two_parents_differ(coordinators)
 
 def test_the_same_seed_gives_the_same_history_byte_for_byte(coordinators):
     for seed in (0, 7):
-        again = evolve(make_catalog(), seed, GENERATIONS, games=2)
+        again = evolve(make_catalog(), seed, GENERATIONS, games=2, config=CONFIG)
         one, other = (
             HistoryWriter().format(c.catalog, generation=c.generation, seed=seed, games=c.games)
             for c in (coordinators[seed], again)

@@ -121,7 +121,11 @@ def test_unknown_behaviors_raise_an_error_and_change_nothing(text):
         (r'"wins": \d+', '"wins": -2', "RoleHistory.roles.0.wins must be at least 0, not -2."),
         (r'"wins": \d+', '"wins": 900', "role 'BaseMiner' has 900 wins in "),
         (r'"games": \d+', '"games": "x"', "RoleHistory.roles.0.games must be a whole number, "),
-        (r'"fitness": [\d.]+', '"fitness": 7', "RoleHistory.roles.0.fitness must be at most 1.0"),
+        (
+            r'"games": \d+, "own',
+            '"games": -7, "own',
+            "RoleHistory.roles.0.games must be at least 0",
+        ),
         (r'\["mine_resource"\]', '["explore"]', "role 'BaseMiner' contains 'explore' twice."),
         (
             r'\["mine_resource"\]',

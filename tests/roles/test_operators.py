@@ -90,7 +90,7 @@ def test_recombining_a_role_with_itself_raises_an_error(catalog):
 def test_a_mutation_replaces_one_behavior_per_tier_by_an_unused_one(catalog):
     miner = catalog.roles[0]
     for seed in range(50):
-        child = mutate_role(catalog, miner, seed_key(seed), ALWAYS)
+        child = mutate_role(miner, catalog, seed_key(seed), ALWAYS)
         for old, new in zip(miner.tiers, child.tiers, strict=True):
             assert set(new.behavior_ids).isdisjoint(old.behavior_ids)
         assert_in_caps(child, ALWAYS)
@@ -100,7 +100,7 @@ def test_mutations_happen_at_their_rates(catalog):
     miner = catalog.roles[0]
     replaced = flipped = 0
     for seed in range(1500):
-        child = mutate_role(catalog, miner, seed_key(seed), CONFIG)
+        child = mutate_role(miner, catalog, seed_key(seed), CONFIG)
         for old, new in zip(miner.tiers, child.tiers, strict=True):
             replaced += old.behavior_ids != new.behavior_ids
             flipped += old.selection != new.selection
@@ -113,7 +113,7 @@ def test_a_mutation_keeps_fitness_games_and_wins_and_does_not_change_its_parent(
         RoleDef(catalog.roles[0].tiers, fitness=0.4, games=9, wins=3), generation=2
     )
     before = parent.tiers
-    child = mutate_role(catalog, parent, seed_key(1), ALWAYS)
+    child = mutate_role(parent, catalog, seed_key(1), ALWAYS)
     assert (child.fitness, child.games, child.wins) == (0.4, 9, 3)
     assert (child.origin, child.parents, child.id) == ("mutated", (4,), -1)
     assert catalog.roles[4].tiers == before != child.tiers
@@ -124,16 +124,16 @@ def test_a_role_with_all_behaviors_is_not_changed_by_mutation_or_injection():
     for name in "ab":
         small.add_behavior(name=name, source="x", can_start=len, act=len, should_terminate=len)
     role = small.add_role(RoleDef((RoleTier((0,)), RoleTier((1,)))))
-    assert mutate_role(small, role, seed_key(0), ALWAYS).behavior_ids == (0, 1)
-    assert inject_behavior(small, role, seed_key(0), CONFIG) == role
+    assert mutate_role(role, small, seed_key(0), ALWAYS).behavior_ids == (0, 1)
+    assert inject_behavior(role, small, seed_key(0), CONFIG) == role
 
 
 def test_injection_adds_to_the_first_tier_or_replaces_its_last(catalog, role_of):
-    role = inject_behavior(catalog, role_of("explore / recharge"), seed_key(3), CONFIG)
+    role = inject_behavior(role_of("explore / recharge"), catalog, seed_key(3), CONFIG)
     assert len(role.tiers[0].behavior_ids) == 2
     assert role.tiers[0].behavior_ids[0] == catalog.behavior_id("explore")
     full = role_of("explore + recharge + get_hearts / mine_resource")
-    changed = inject_behavior(catalog, full, seed_key(3), CONFIG)
+    changed = inject_behavior(full, catalog, seed_key(3), CONFIG)
     assert changed.tiers[0].behavior_ids[:2] == full.tiers[0].behavior_ids[:2]
     assert changed.tiers[0].behavior_ids[2] not in full.behavior_ids
     assert changed.tiers[1] == full.tiers[1]
@@ -185,8 +185,8 @@ def test_any_limits_hold_through_any_sequence_of_operators(config, seeds):
         key = seed_key(seed)
         made = (
             recombine_roles(one, other, key, config),
-            mutate_role(catalog, one, key, config),
-            inject_behavior(catalog, one, key, config),
+            mutate_role(one, catalog, key, config),
+            inject_behavior(one, catalog, key, config),
             make_hybrid(catalog, one, other, key, config),
             breed_child(catalog, one, other, key, config),
         )

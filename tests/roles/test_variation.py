@@ -55,20 +55,20 @@ def genes():
 
 def test_a_parameter_of_the_roles_own_behaviors_changes_within_its_range(genes):
     eater, sleeper = genes.roles
-    made = [mutate_parameter(genes, eater, seed_key(s), CONFIG).parameters for s in range(300)]
+    made = [mutate_parameter(eater, genes, seed_key(s), CONFIG).parameters for s in range(300)]
     seen = {pair for parameters in made for pair in parameters}
     assert {name for name, _ in seen} == {"hunger", "pace"}
     assert {value for name, value in seen if name == "hunger"} == set(range(1, 10))
     assert all(len(parameters) == 1 for parameters in made)
     for seed in range(20):
-        child = mutate_parameter(genes, sleeper, seed_key(seed), CONFIG)
+        child = mutate_parameter(sleeper, genes, seed_key(seed), CONFIG)
         assert [name for name, _ in child.parameters] == ["pace"], "it does not eat"
         assert child.tiers == sleeper.tiers
 
 
 def test_a_guard_is_added_changed_and_removed(genes):
     eater = genes.roles[0]
-    first = [mutate_guard(genes, eater, seed_key(s), CONFIG) for s in range(200)]
+    first = [mutate_guard(eater, genes, seed_key(s), CONFIG) for s in range(200)]
     guards = {tier.guard for role in first for tier in role.tiers} - {None}
     assert {guard.fact for guard in guards} == {"night", "hearts"}
     assert {guard.relation for guard in guards} == {"<", ">="}
@@ -76,7 +76,7 @@ def test_a_guard_is_added_changed_and_removed(genes):
     assert all(sum(t.guard is not None for t in role.tiers) == 1 for role in first)
     guarded = replace(eater, tiers=(RoleTier((0, 1), guard=TierGuard("hearts", "<", 2)),))
     again = Counter(
-        str(mutate_guard(genes, guarded, seed_key(s), CONFIG).tiers[0].guard) for s in range(300)
+        str(mutate_guard(guarded, genes, seed_key(s), CONFIG).tiers[0].guard) for s in range(300)
     )
     assert set(again) == {"None", "hearts >= 2", *(f"hearts < {n}" for n in (1, 2, 3, 4))}
     assert 80 <= again["None"] <= 160
@@ -84,15 +84,15 @@ def test_a_guard_is_added_changed_and_removed(genes):
 
 def test_a_tier_of_several_behaviors_becomes_weighted_and_its_weights_change(genes):
     eater = genes.roles[0]
-    child = mutate_weights(genes, eater, seed_key(1), CONFIG)
+    child = mutate_weights(eater, genes, seed_key(1), CONFIG)
     assert child.tiers[0].selection == TierSelection.WEIGHTED
     assert sorted(child.tiers[0].weights)[0] < sorted(child.tiers[0].weights)[1]
     assert child.tiers[1] == eater.tiers[1]
     for seed in range(200):  # a long walk keeps to the limits
-        child = mutate_weights(genes, child, seed_key(seed), CONFIG)
+        child = mutate_weights(child, genes, seed_key(seed), CONFIG)
     assert all(0.05 <= weight <= 20.0 for weight in child.tiers[0].weights)
     alone = RoleDef((RoleTier((2,)),))
-    assert mutate_weights(genes, alone, seed_key(0), CONFIG).tiers == alone.tiers
+    assert mutate_weights(alone, genes, seed_key(0), CONFIG).tiers == alone.tiers
 
 
 def test_a_switching_role_plays_one_parent_under_a_guard_and_else_the_other(genes):
@@ -107,15 +107,15 @@ def test_a_switching_role_plays_one_parent_under_a_guard_and_else_the_other(gene
 
 def test_behaviors_are_inserted_at_any_priority_and_deleted(catalog):
     miner = catalog.role("BaseMiner")
-    longer = [insert_random_behavior(catalog, miner, seed_key(s), CONFIG) for s in range(200)]
+    longer = [insert_random_behavior(miner, catalog, seed_key(s), CONFIG) for s in range(200)]
     assert {len(role.behavior_ids) for role in longer} == {5}
     added = [set(role.behavior_ids) - set(miner.behavior_ids) for role in longer]
     places = {role.behavior_ids.index(new.pop()) for role, new in zip(longer, added, strict=True)}
     assert places == {0, 1, 2, 3, 4}
-    shorter = [delete_random_behavior(catalog, miner, seed_key(s), CONFIG) for s in range(50)]
+    shorter = [delete_random_behavior(miner, catalog, seed_key(s), CONFIG) for s in range(50)]
     assert {len(role.behavior_ids) for role in shorter} == {3}
     alone = RoleDef((RoleTier((2,)),))
-    assert delete_random_behavior(catalog, alone, seed_key(0), CONFIG).tiers == alone.tiers
+    assert delete_random_behavior(alone, catalog, seed_key(0), CONFIG).tiers == alone.tiers
 
 
 @pytest.mark.parametrize(
@@ -145,7 +145,7 @@ def test_every_operator_is_switched_by_its_own_setting(genes, chance, changes):
 def test_a_mutation_has_its_parents_record_as_a_prior_and_no_games_of_its_own(genes):
     parent = genes.add_role(replace(genes.roles[0], fitness=0.6, games=9, wins=4, own_games=9))
     for operator in (mutate_parameter, mutate_guard, mutate_weights):
-        child = operator(genes, parent, seed_key(3), CONFIG)
+        child = operator(parent, genes, seed_key(3), CONFIG)
         assert (child.fitness, child.games, child.wins, child.own_games) == (0.6, 9, 4, 0)
         assert (child.origin, child.parents, child.id) == ("mutated", (parent.id,), -1)
 
@@ -175,7 +175,7 @@ def test_reordering_moves_one_behavior_and_keeps_the_order_of_the_others(catalog
         ["get_hearts", "get_influence", "align_junction"]
     )
     role = catalog.add_role(RoleDef((RoleTier((hearts, influence)), RoleTier((align,)))))
-    made = [reorder_role(catalog, role, seed_key(seed), CONFIG) for seed in range(300)]
+    made = [reorder_role(role, catalog, seed_key(seed), CONFIG) for seed in range(300)]
     assert {child.behavior_ids for child in made} == {
         (align, hearts, influence), (hearts, align, influence),
         (influence, hearts, align), (influence, align, hearts),
@@ -186,16 +186,16 @@ def test_reordering_moves_one_behavior_and_keeps_the_order_of_the_others(catalog
 
 def test_reordering_never_gives_an_equivalent_role(catalog):
     drawn = RoleDef((RoleTier((1, 2), selection=TierSelection.SHUFFLE),))
-    made = [reorder_role(catalog, drawn, seed_key(seed), CONFIG) for seed in range(100)]
+    made = [reorder_role(drawn, catalog, seed_key(seed), CONFIG) for seed in range(100)]
     assert {(child.behavior_ids, len(child.tiers)) for child in made} == {((1, 2), 2), ((2, 1), 2)}
     alone = RoleDef((RoleTier((4,)),))
-    assert reorder_role(catalog, alone, seed_key(1), CONFIG).tiers == alone.tiers
+    assert reorder_role(alone, catalog, seed_key(1), CONFIG).tiers == alone.tiers
 
 
 def test_reordering_moves_weights_with_their_behaviors_and_gives_new_ones_weight_1(catalog):
     weighted = RoleTier((1, 2), (3.0, 5.0), TierSelection.WEIGHTED)
     role = RoleDef((weighted, RoleTier((7,))))
-    seen = {reorder_role(catalog, role, seed_key(seed), CONFIG).tiers for seed in range(300)}
+    seen = {reorder_role(role, catalog, seed_key(seed), CONFIG).tiers for seed in range(300)}
     joined = {tiers[0] for tiers in seen if len(tiers) == 1}
     assert RoleTier((7, 1, 2), (1.0, 3.0, 5.0), TierSelection.WEIGHTED) in joined
     assert (RoleTier((2,), (5.0,), TierSelection.WEIGHTED), RoleTier((1, 7))) in seen
@@ -205,7 +205,7 @@ def test_a_reordered_role_is_a_mutation_with_the_record_of_its_parent(catalog):
     role = catalog.add_role(
         replace(catalog.roles[0], name="Mine-3", locked_name=True, fitness=0.8, games=9, wins=4)
     )
-    child = reorder_role(catalog, role, seed_key(3), CONFIG)
+    child = reorder_role(role, catalog, seed_key(3), CONFIG)
     assert (child.name, child.origin, child.parents) == ("Mine-3'2", "mutated", (role.id,))
     assert (child.fitness, child.games, child.wins, child.id) == (0.8, 9, 4, -1)
     assert sorted(child.behavior_ids) == sorted(role.behavior_ids)

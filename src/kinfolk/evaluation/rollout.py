@@ -164,6 +164,11 @@ class GuardedSlots(Observer[SlotTimings]):
             stack.pop_all()
         return [LoadedSlot(guard.failure_log.slot, guard) for guard in self._guards]
 
+    @property
+    def plays_in_order(self) -> bool:
+        """Whether episodes are played one at a time, each of them once; so is a single one."""
+        return _get_isolation(self.task).in_order or super().plays_in_order
+
     def start(self) -> None:
         """Clear failures, so that policies that failed in the last episode are built again."""
         for guard in self._guards:
@@ -196,12 +201,15 @@ class Isolation:
         settings: Timeouts, limits, and what happens after a failure.
         isolate_slots: Modes of single slots that differ from `isolate`.
         used: Seconds that slots have used in earlier tasks of the match.
+        in_order: Whether the task has all episodes and plays them one by one, as policies need that
+            learn between episodes.
     """
 
     isolate: str = "none"
     settings: IsolationSettings = field(default_factory=IsolationSettings)
     isolate_slots: Mapping[str, str] = field(default_factory=dict)
     used: Mapping[str, Usage] = field(default_factory=dict)
+    in_order: bool = False
 
     def modes(self, slots: Mapping[str, object]) -> dict[str, str]:
         """Return the isolation mode of each slot: none, slot or agent."""
@@ -299,14 +307,14 @@ def _list_idle_limits(task: RolloutTask[SlotTimings]) -> list[str]:
 
 
 def _run_isolated(task: RolloutTask[SlotTimings]) -> RolloutResult[SlotTimings]:
-    """Play episodes side by side, or one by one with a process per agent or after a failure."""
+    """Play episodes side by side, or one by one: in order, with a process per agent, after a failure."""
     isolation = _get_isolation(task)
     modes = [*isolation.modes(task.resolved).values()]
     n_isolated = len(modes) - modes.count("none")
     width = task.batch_size
     if n_isolated:  # every game has processes of its own
         width = min(width, max(1, isolation.settings.max_processes // n_isolated), _MAX_WIDTH)
-    if "agent" in modes:
+    if "agent" in modes or isolation.in_order:
         width = 1
     try:
         return _play_side_by_side(task, width)

@@ -83,13 +83,21 @@ class GuardedPolicy:
             return self.failure_log.noop_actions(batch)
         return self.failure_log.validate_actions(actions, batch, len(batch.group))
 
+    def end_episode(self, world: Any, index: int, memory: Memory) -> None:
+        """Let a policy learn that does so between episodes, if it has not failed in this one."""
+        if hasattr(self._policy, "end_episode"):
+            self._call_policy("end_episode", world, index, memory)
+
     def close(self) -> None:
-        """Do nothing: the registry keeps the policy for the next task."""
+        """Discard a policy that has learned; the registry keeps any other for the next task."""
+        if hasattr(self._loaded, "end_episode"):
+            self._registry.discard(self._loaded)
 
     def _load(self) -> Policy:
         """Return the policy from the registry, which builds it if needed."""
         log = self.failure_log
-        return self._registry.load(log.resolved, log.spec, owner=self._owner)
+        self._loaded = self._registry.load(log.resolved, log.spec, owner=self._owner)
+        return self._loaded
 
     def _call_policy(self, method: str, *arguments: Any) -> Any:
         """Call a method of the policy and return its result; None if the policy has failed.
@@ -106,7 +114,8 @@ class GuardedPolicy:
         except (Exception, SystemExit) as error:
             summary = summarize_policy_error(error)
         self._policy = None
-        self._registry.discard(policy)
+        if not hasattr(policy, "end_episode"):  # what it has learned is not lost by a failure
+            self._registry.discard(policy)
         description = f"{method} raised {summary.message}"
         self._restart_pending = self.failure_log.handle_failure(
             WHOLE_SLOT, "raised", description, summary, self._n_restarts

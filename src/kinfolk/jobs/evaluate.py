@@ -30,6 +30,7 @@ from kinfolk.play.results import EpisodeColumns, EpisodeResult
 from kinfolk.play.settings import EpisodeSettings
 from kinfolk.play.slots import IsolationMode, PolicySlot, SlotMap
 from kinfolk.play.task import RolloutTask
+from kinfolk.policies.build import learns_between_episodes
 from kinfolk.replay.record import as_file_chunks, record_episode, record_replay
 from kinfolk.worlds import compute_world_metrics
 
@@ -134,15 +135,24 @@ class Evaluated(Event, EvaluationSummary):
     ]  # how often their policies failed, and the first failure
 
 
-def evaluation_tasks(settings: Evaluate, first: int = 0) -> Iterator[RolloutTask[SlotTimings]]:
-    """Yield the tasks from episode `first` on; policies are resolved before the first task."""
+def evaluation_tasks(
+    settings: Evaluate, first: int = 0, in_order: bool = False
+) -> Iterator[RolloutTask[SlotTimings]]:
+    """Yield the tasks of an evaluation; policies are resolved before the first task.
+
+    Args:
+        settings: Settings of the evaluation.
+        first: First episode to play.
+        in_order: Whether one task plays all episodes, one after another.
+    """
     policies = {slot.id: slot.resolve_policy(settings.is_trusted(slot)) for slot in settings.slots}
     isolate = {slot.id: slot.isolate for slot in settings.slots if slot.isolate is not None}
-    isolation = Isolation(settings.isolate, settings.isolation_settings, isolate)
+    isolation = Isolation(settings.isolate, settings.isolation_settings, isolate, in_order=in_order)
     world, seed, slot_map = settings.world_ref, settings.seed, settings.slot_map_for(settings.world)
     world_slot_maps = settings.environment_slot_maps
-    for start in range(first, settings.episodes, settings.chunk_size):
-        chunk = range(start, min(start + settings.chunk_size, settings.episodes))
+    size = settings.episodes if in_order else settings.chunk_size
+    for start in range(first, settings.episodes, size):
+        chunk = range(start, min(start + size, settings.episodes))
         inherit = settings.inherit_slot
         yield evaluation_task(
             world, policies, seed, chunk, slot_map, isolation, inherit, world_slot_maps
@@ -167,6 +177,34 @@ def record_replay_of(
     yield from as_file_chunks(name, record_replay(task, episode, players=players))
 
 
+def find_learning_slots(settings: Evaluate, engine: Engine) -> list[str]:
+    """Return the slots whose policies learn between episodes.
+
+    Raises:
+        SettingsError: The episodes cannot be played in order, each of them once, in one process.
+    """
+    learning = []
+    for slot in settings.slots:
+        resolved = slot.resolve_policy(settings.is_trusted(slot))
+        is_known = settings.is_trusted(slot) or resolved.class_path.startswith("kinfolk.")
+        if is_known and learns_between_episodes(resolved, lambda: settings.world_ref.spec):
+            learning.append(slot.id)
+            policy = f"The policy of slot '{slot.id}' learns between episodes"
+            require(
+                engine.jobs == 1,
+                f"{policy}, which have to be played in order: use jobs=1, not {engine.jobs}.",
+            )
+            require(
+                settings.is_trusted(slot),
+                f"{policy}, which it does in the process that plays: isolate must be 'none'.",
+            )
+            require(
+                settings.replays == 0,
+                f"{policy}, and a replay would play an episode twice: replays must be 0.",
+            )
+    return learning
+
+
 def evaluate(
     settings: Evaluate, engine: Engine, resume: Snapshot | None = None
 ) -> Iterator[Event | Snapshot | FileChunk]:
@@ -188,10 +226,12 @@ def evaluate(
             "slot did. Start it again.",
         )
         played, n_replays = EpisodeColumns(resume.arrays, resume.notes), 0
+    learning = find_learning_slots(settings, engine)
     with closing_pools():
         for episode in range(min(n_replays, settings.episodes)):
             yield from record_episode(next(evaluation_tasks(settings)), episode)
-        tasks = ((_MATCH, task) for task in evaluation_tasks(settings, len(played)))
+        all_tasks = evaluation_tasks(settings, len(played), in_order=bool(learning))
+        tasks = ((_MATCH, task) for task in all_tasks)
         for result in run_matches(engine, tasks, run_evaluation):
             for episode_result in result.episodes:
                 yield EpisodePlayed(step=episode_result.episode, **vars(episode_result))
@@ -203,6 +243,11 @@ def evaluate(
     summary = summarize_episodes(played, settings.slot_ids, metrics)
     counts = {name: 0 if e is None else e.n for name, e in summary.metrics.items()}
     missing = describe_missing(settings.world, counts, len(played))
-    summary = replace(summary, notes=[*missing, *summary.notes])
+    learned = [
+        f"Slot '{slot}' learned from every episode, so these are means over policies that differ, and "
+        "the intervals, which take episodes for independent, are too narrow."
+        for slot in learning
+    ]
+    summary = replace(summary, notes=[*missing, *summary.notes, *learned])
     failed = count_failures({}, played)
     yield Evaluated(step=settings.episodes, **vars(summary), failed_slots=failed)

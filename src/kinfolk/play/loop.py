@@ -335,6 +335,11 @@ class EpisodeLoop:
         if not len(ended):
             return []
         self.idle[ended] = True
+        for index, slot in enumerate(self.slots):
+            if hasattr(slot.policy, "end_episode"):
+                with self._naming_slot(index, "end_episode"):
+                    for world in ended.tolist():
+                        slot.policy.end_episode(self.world, world, self.memory[index])
         counters = self.world.counters()
         return [self._build_result(world, counters) for world in ended.tolist()]
 

@@ -246,6 +246,26 @@ def find_slot_index(slot_ids: Sequence[str], name: SlotName) -> int:
     return list(slot_ids).index(name)
 
 
+def check_learning(slots: Sequence[LoadedSlot], in_order: bool) -> None:
+    """Check that policies which learn between episodes are played in the order of the episodes.
+
+    Args:
+        slots: The slots with their policies.
+        in_order: Whether the episodes are played one at a time, in order.
+
+    Raises:
+        SettingsError: One learns, and they are not.
+    """
+    for slot in slots:
+        policy = getattr(slot.policy, "unwrapped", slot.policy)
+        require(
+            in_order or not hasattr(policy, "end_episode"),
+            f"The policy of slot '{slot.id}' learns between episodes, so they have to be played in order, "
+            "and this job plays them at once or more than once. Evaluate it (kf.evaluate, kinfolk "
+            "eval); &learn=0 plays evolved roles without learning.",
+        )
+
+
 class SlotRegistry:
     """Loads policies of slots and caches them by content, not by slot id.
 

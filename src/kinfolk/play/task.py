@@ -23,6 +23,7 @@ from kinfolk.play.slots import (
     LoadedSlot,
     SlotMap,
     build_slot_assignment,
+    check_learning,
     is_founder_list,
 )
 from kinfolk.play.world_cache import reuse_world
@@ -167,6 +168,12 @@ class Observer(Generic[T_co]):
     def __init__(self, task: RolloutTask[Any], world: World) -> None:
         self.task, self.world = task, world
         self.slots: Sequence[LoadedSlot] = self.build_slots()
+        check_learning(self.slots, self.plays_in_order)
+
+    @property
+    def plays_in_order(self) -> bool:
+        """Whether episodes are played one at a time, each of them once; so is a single one."""
+        return len(self.task.episodes) == 1
 
     def build_slots(self) -> Sequence[LoadedSlot]:
         """Build the policies of the task and return its slots with them."""

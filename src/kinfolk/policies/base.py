@@ -8,6 +8,11 @@ A policy may also explain its last decisions. An `Explainable` one has `explanat
 names behaviors and outcomes, and `last_explanation()`, which gives them for the agents of the last
 `act_async`, in the same order. Explanations cost nothing while they are disabled.
 
+A policy may learn from one episode to the next: if it has a method
+`end_episode(world, index, memory)`, the loop calls it when an episode of a world has ended. Only jobs
+that play their episodes one at a time and in order accept such a policy, in their own process: an
+evaluation, and games that are played one by one.
+
 `StatelessPolicy` is a base class for policies; `NoopPolicy` and `RandomPolicy` play any world. An
 `ObservationTransform` computes what a neural policy reads from what the world gives.
 """

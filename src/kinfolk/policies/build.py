@@ -75,6 +75,25 @@ def load_policy_class(resolved: ResolvedPolicy) -> Callable[..., Policy]:
     return policy_class
 
 
+def learns_between_episodes(
+    resolved: ResolvedPolicy, find_spec: Callable[[], WorldSpec] | None = None
+) -> bool:
+    """Return whether a policy changes from one episode to the next: it has `end_episode`.
+
+    Args:
+        resolved: The policy, whose class is imported. A class that makes another policy tells it by
+            `learns(settings)`.
+        find_spec: Returns the spec of the world, with which a function is called that makes the
+            policy; None only for classes.
+    """
+    policy_class: Any = load_policy_class(resolved)
+    if hasattr(policy_class, "learns"):
+        return bool(policy_class.learns(resolved.settings))
+    if inspect.isclass(policy_class) or find_spec is None:
+        return hasattr(policy_class, "end_episode")
+    return hasattr(build_policy(resolved, find_spec()), "end_episode")
+
+
 def build_policy(resolved: ResolvedPolicy, spec: WorldSpec, batch_invariant: bool = True) -> Policy:
     """Build a policy: `Class(spec, **settings)`, then `load(arrays)` if there are weights.
 

@@ -11,7 +11,7 @@ from urllib.parse import parse_qsl, unquote
 from kinfolk.core.errors import UsageError, escape_text
 from kinfolk.core.imports import Registry, RegistryEntry, import_object
 from kinfolk.core.settings import parse_value
-from kinfolk.policies.build import ResolvedPolicy
+from kinfolk.policies.build import ResolvedPolicy, learns_between_episodes
 from kinfolk.policies.own_policies import (
     OBJECT_SCHEME,
     find_object_uris,
@@ -34,8 +34,8 @@ _BUILT_IN = {  # import path and description
     "hunter": (f"{_SAVANNA}.hunter:Hunter", "hunts prey, alone or in teams, in the savanna"),
     "grazer": (f"{_SAVANNA}.grazer:Grazer", "grazes and flees, in the savanna"),
     "roles": (
-        "kinfolk.policies.scripted.cogsguard.evolved_roles:RolePolicyFactory",
-        "roles of CogsGuard by count: ?miner=4&scrambler=2; &evolution=1",
+        "kinfolk.policies.scripted.cogsguard.evolved_roles:CogsguardPolicy",
+        "roles of CogsGuard by count: ?miner=4&scrambler=2; &evolution=1 evolves them",
     ),
     "smart": (f"{_TEAMS}:SmartPolicy", "switches among the seeded roles of CogsGuard"),
     "role/NAME": (f"{_TEAMS}:SingleRolePolicy", "one role for all, such as role/BaseMiner"),
@@ -192,8 +192,12 @@ def _read_files(path: str, settings: Mapping[str, Any]) -> ResolvedPolicy:
     """Replace the file names in `settings` by what the files hold."""
     weights = settings.get("weights")
     others = {key: value for key, value in settings.items() if key != "weights"}
-    if "history" in others:  # the text is passed on, not the path: workers may not see the file
+    if "history" in others:
+        file = Path(str(others["history"]))
         is_own = path.startswith("kinfolk.")  # another's class may have histories of its own
-        read = read_history_text if is_own else read_text
-        others["history"] = read(Path(str(others["history"])))
+        if is_own and learns_between_episodes(ResolvedPolicy(path, others)):
+            others["history"] = str(file.absolute())  # it is written after every episode
+        else:  # the text is passed on, not the path: workers may not see the file
+            read = read_history_text if is_own else read_text
+            others["history"] = read(file)
     return ResolvedPolicy(path, others, {} if weights is None else read_arrays(Path(str(weights))))

@@ -10,10 +10,16 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from kinfolk.core.arrays import AnyArray, Ints
+from kinfolk.core.arrays import AnyArray, Bools, Floats, Ints
 from kinfolk.core.imports import Registry, RegistryEntry
 from kinfolk.policies.base import Memory
 from kinfolk.roles.catalog import RoleCatalog
+from kinfolk.roles.fitness import (
+    blend_scores,
+    find_winners,
+    relative_contributions,
+    team_shares,
+)
 from kinfolk.roles.program import RoleTables, tables_from_arrays
 
 ROLE_PREFIX = "own_"  # of the memory arrays that hold an agent's role itself
@@ -69,6 +75,31 @@ class RoleDomain:
         """Names of all agent counters that scores and descriptors need."""
         described = [name for parts in self.descriptors.values() for part in parts for name in part]
         return list(dict.fromkeys([*self.contribution_weights, *described]))
+
+
+def score_agents(
+    domain: RoleDomain,
+    side_scores: AnyArray,
+    counters: Mapping[str, AnyArray],
+    team_weight: float,
+    team: int = 0,
+) -> tuple[Floats, Bools]:
+    """Score the agents of a team: its share of all scores, blended with each agent's own deeds.
+
+    Args:
+        domain: The role domain, with the weights of counters.
+        side_scores: `[games, sides]`, such as junction-ticks.
+        counters: `[games, agents]` each, by name: counters of the team's agents.
+        team_weight: Weight of the team's share, 0 to 1.
+        team: Which side the team is.
+
+    Returns:
+        Scores `[games, agents]` from 0 to 1, and `[games]` whether the team won.
+    """
+    shares = team_shares(side_scores)[:, team]
+    contributions = relative_contributions(counters, domain.contribution_weights)
+    won: Bools = find_winners(side_scores)[:, team]
+    return blend_scores(shares, contributions, team_weight), won
 
 
 def role_tables_in_memory(memory: Memory) -> RoleTables:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any, TypeVar
 
 from kinfolk.core.errors import make_unknown_name_error, require
@@ -19,6 +20,7 @@ from kinfolk.roles.model import (
     RoleDef,
     TierSelection,
 )
+from kinfolk.store.files import write_atomic
 
 Named = TypeVar("Named", BehaviorDef, RoleDef)
 
@@ -50,7 +52,7 @@ class RoleCatalog:
         self,
         *,
         name: str,
-        source: str,
+        source: BehaviorSource | str,
         can_start: Callable[..., Any],
         act: Callable[..., Any],
         should_terminate: Callable[..., Any],
@@ -61,10 +63,10 @@ class RoleCatalog:
 
         Args:
             name: Unique name.
-            source: Role type that it comes from, such as `miner`.
-            can_start: Hook: whether an agent can start it.
-            act: Hook: the action of an agent that runs it.
-            should_terminate: Hook: whether an agent that runs it must stop.
+            source: Role type that it comes from: a `BehaviorSource`, or a text of another world.
+            can_start: `can_start(state)`: whether an agent can start it.
+            act: `act(state)`: the action of an agent that runs it; None if it cannot act.
+            should_terminate: `should_terminate(state)`: whether an agent that runs it must stop.
             interruptible: Whether a behavior of higher priority may interrupt it.
             parameters: Integers that it reads and that roles may set. Behaviors may share one.
 
@@ -81,7 +83,10 @@ class RoleCatalog:
         require(len(known) <= MAX_PARAMETERS, f"A catalog has at most {MAX_PARAMETERS} parameters.")
         is_new = all(behavior.name != name for behavior in self.behaviors)
         require(is_new, f"There is a behavior '{name}' already. Choose another name.")
-        behavior_id, role_type = len(self.behaviors), BehaviorSource(source)
+        behavior_id = len(self.behaviors)
+        role_type: BehaviorSource | str = source
+        if source in [known.value for known in BehaviorSource]:
+            role_type = BehaviorSource(source)
         hooks = (can_start, act, should_terminate)
         behavior = BehaviorDef(behavior_id, name, role_type, *hooks, interruptible)
         self.behaviors.append(replace(behavior, parameters=tuple(parameters)))
@@ -185,6 +190,30 @@ class RoleCatalog:
         ]
         headings = ("role", "behaviors", "origin", "fitness", "games", "wins")
         return html_table(headings, rows, f"{len(active)} roles, {len(self.behaviors)} behaviors")
+
+    def save(self, path: str | Path) -> None:
+        """Write roles and records as a `role_history.json`; hooks of behaviors are not in it.
+
+        Raises:
+            StoreError: The file could not be written.
+        """
+        from kinfolk.roles.history import HistoryWriter  # which imports this module
+
+        last = max((max(r.generation, r.retired or 0) for r in self.roles), default=0)
+        text = HistoryWriter().format(self, generation=last, seed=0, games=0)
+        write_atomic(Path(path), text.encode())
+
+    def load(self, path: str | Path) -> None:
+        """Replace roles and records by those of a `role_history.json`; behaviors match by name.
+
+        Raises:
+            UsageError: There is no such file, or it names behaviors that are not registered.
+            DamagedRunError: The file is damaged.
+        """
+        from kinfolk.roles.history import restore_history
+        from kinfolk.roles.history_file import read_history
+
+        restore_history(read_history(Path(path)), self, str(path))
 
     def copy(self) -> RoleCatalog:
         """Return a catalog with the same entries that can be changed independently."""

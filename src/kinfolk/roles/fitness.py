@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from math import fsum
+from math import fsum, isfinite
 
 import numpy as np
 
@@ -88,25 +88,14 @@ def update_fitness(entry: RoleDef | BehaviorDef, score: float, alpha: float) -> 
 
     Args:
         entry: Its fitness is the average so far; before its first game, the result is the score.
-        score: Score of the new game, from 0 to 1.
+        score: Score of the new game, a finite number; jobs give scores from 0 to 1.
         alpha: Weight of the new game.
 
     Raises:
-        SettingsError: The score is not in [0, 1].
+        SettingsError: The score is not finite.
     """
-    score = validate_score(score)
-    return score if entry.games == 0 else entry.fitness * (1.0 - alpha) + score * alpha
-
-
-def validate_score(score: float) -> float:
-    """Return the score as a float if it is valid.
-
-    Raises:
-        SettingsError: The score is not in [0, 1].
-    """
-    # The comparison is also false for NaN.
-    require(0.0 <= score <= 1.0, f"A score must lie between 0 and 1, not {score}.")
-    return float(score)
+    require(isfinite(score), f"A score must be a finite number, not {score}.")
+    return float(score) if entry.games == 0 else entry.fitness * (1.0 - alpha) + score * alpha
 
 
 def behavior_weight(behavior: BehaviorDef) -> float:
@@ -170,7 +159,7 @@ def record_role_score(
     Args:
         catalog: Its entry for the role is replaced.
         role_id: Id of the role.
-        score: Score of the game, from 0 to 1.
+        score: Score of the game.
         won: Whether the game was won.
         config: `fitness_alpha` and `lock_fitness_threshold` are used.
 
@@ -178,7 +167,7 @@ def record_role_score(
         The updated role.
 
     Raises:
-        SettingsError: The score is not in [0, 1].
+        SettingsError: The score is not finite.
     """
     role = catalog.roles[role_id]
     fitness = update_fitness(role, score, config.fitness_alpha)
@@ -194,23 +183,30 @@ def record_role_score(
 
 
 def record_behavior_score(
-    catalog: RoleCatalog, behavior_id: int, score: float, config: EvolutionConfig
-) -> None:
-    """Update fitness, games and uses of a behavior after a game.
+    catalog: RoleCatalog,
+    behavior_id: int,
+    score: float,
+    config: EvolutionConfig = DEFAULT_CONFIG,
+) -> BehaviorDef:
+    """Update fitness, games and uses of a behavior that acted in a game.
 
     Args:
         catalog: Its entry for the behavior is replaced.
-        behavior_id: Id of a behavior that was part of a role in the game.
-        score: Mean score of the agents whose role contains it, from 0 to 1.
+        behavior_id: Id of the behavior.
+        score: Score of the agent, or mean score of the agents, for which it acted.
         config: `fitness_alpha` is used.
 
+    Returns:
+        The updated behavior.
+
     Raises:
-        SettingsError: The score is not in [0, 1].
+        SettingsError: The score is not finite.
     """
-    old = catalog.behaviors[behavior_id]
-    fitness = update_fitness(old, score, config.fitness_alpha)
-    updated = replace(old, fitness=fitness, games=old.games + 1, uses=old.uses + 1)
+    behavior = catalog.behaviors[behavior_id]
+    fitness = update_fitness(behavior, score, config.fitness_alpha)
+    updated = replace(behavior, fitness=fitness, games=behavior.games + 1, uses=behavior.uses + 1)
     catalog.behaviors[behavior_id] = updated
+    return catalog.behaviors[behavior_id]
 
 
 @dataclass(frozen=True)
@@ -219,7 +215,7 @@ class AgentScore:
 
     Attributes:
         role_id: Id of its role.
-        score: From 0 to 1.
+        score: From 0 to 1 in jobs; any finite number elsewhere.
         won: Whether its team won.
         acted: By behavior id, the ticks in which it acted; None if that is not known.
     """
@@ -229,9 +225,6 @@ class AgentScore:
     won: bool
     acted: Mapping[int, int] | None = None
 
-    def __post_init__(self) -> None:
-        validate_score(self.score)
-
 
 def record_game(
     catalog: RoleCatalog, scores: Iterable[AgentScore], config: EvolutionConfig
@@ -240,7 +233,8 @@ def record_game(
 
     Each counts one game, however many agents played it. The score of a role is the mean over those
     agents; that of a behavior is weighted by the ticks in which it acted for them, and one that
-    never acted is not scored. Where ticks are not known, all behaviors of a role count alike.
+    never acted is used, but not scored. Where ticks are not known, all behaviors of a role count
+    alike.
 
     Args:
         catalog: Its entries are replaced.
@@ -249,21 +243,27 @@ def record_game(
     """
     by_role: defaultdict[int, list[AgentScore]] = defaultdict(list)
     by_behavior: defaultdict[int, list[tuple[float, int]]] = defaultdict(list)
+    used: set[int] = set()
     for agent in scores:
         by_role[agent.role_id].append(agent)
-        acted = agent.acted
-        if acted is None:
-            acted = dict.fromkeys(catalog.roles[agent.role_id].behavior_ids, 1)
+        held = catalog.roles[agent.role_id].behavior_ids
+        used.update(held)
+        acted = dict.fromkeys(held, 1) if agent.acted is None else agent.acted
         for behavior_id, ticks in acted.items():
             if ticks > 0:
                 by_behavior[behavior_id].append((agent.score, ticks))
     for role_id, agents in sorted(by_role.items()):
         won = any(agent.won for agent in agents)
         record_role_score(catalog, role_id, _mean([a.score for a in agents]), won, config)
+    for behavior_id in used - set(by_behavior):
+        behavior = catalog.behaviors[behavior_id]
+        catalog.behaviors[behavior_id] = replace(behavior, uses=behavior.uses + 1)
     for behavior_id, credits in sorted(by_behavior.items()):
         ticks = sum(weight for _, weight in credits)
         score = fsum(score * weight for score, weight in credits) / ticks
-        record_behavior_score(catalog, behavior_id, min(1.0, score), config)
+        highest = max(score for score, _ in credits)
+        score = min(score, max(1.0, highest))  # rounding must not lead beyond 1
+        record_behavior_score(catalog, behavior_id, score, config)
 
 
 def _mean(scores: list[float]) -> float:

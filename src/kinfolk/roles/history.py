@@ -17,7 +17,13 @@ from kinfolk.core import errors
 from kinfolk.core.settings import validate_settings
 from kinfolk.lineage.family import Family, FamilyMember
 from kinfolk.roles.catalog import RoleCatalog
-from kinfolk.roles.history_schema import FORMAT, BehaviorEntry, RoleEntry, RoleHistory
+from kinfolk.roles.history_schema import (
+    FORMAT,
+    BehaviorEntry,
+    CoordinatorEntry,
+    RoleEntry,
+    RoleHistory,
+)
 from kinfolk.roles.model import BehaviorDef, RoleDef, RoleTier, TierGuard, TierSelection
 from kinfolk.roles.teams import TeamComposition
 from kinfolk.store.files import find_line, parse_json_object
@@ -151,6 +157,7 @@ class HistoryWriter:
         seed: int,
         games: int,
         teams: Sequence[TeamComposition] = (),
+        coordinator: CoordinatorEntry | None = None,
     ) -> str:
         """Return the text of the file, one entry per line.
 
@@ -160,6 +167,7 @@ class HistoryWriter:
             seed: Seed of the evolution.
             games: Number of games played.
             teams: The best teams of the last generation, best first.
+            coordinator: State with which a coordinator goes on; None leaves it out.
         """
         names = [behavior.name for behavior in catalog.behaviors]
         for role in catalog.roles:
@@ -173,15 +181,16 @@ class HistoryWriter:
             behaviors=[_format_behavior_line(behavior) for behavior in catalog.behaviors],
             roles=[line for _, line in self._lines.values()],
             teams=[json.dumps(asdict(team)) for team in teams],
+            coordinator=coordinator,
         )
 
 
 def format_history(history: RoleHistory) -> str:
     """Return the text of a history, the same that `HistoryWriter` writes."""
-    entries = history.model_dump(mode="json", exclude={"format", "sha256"})
+    entries = history.model_dump(mode="json", exclude={"format", "sha256", "coordinator"})
     for name in ("behaviors", "roles", "teams"):
         entries[name] = [json.dumps(entry) for entry in entries[name]]
-    return _format_document(**entries)
+    return _format_document(**entries, coordinator=history.coordinator)
 
 
 def _format_role_line(role: RoleDef, names: Sequence[str]) -> str:
@@ -209,13 +218,15 @@ def _format_behavior_line(behavior: BehaviorDef) -> str:
     return json.dumps({name: getattr(behavior, name) for name in BehaviorEntry.model_fields})
 
 
-def _format_document(**entries: int | Sequence[str]) -> str:
+def _format_document(coordinator: CoordinatorEntry | None, **entries: int | Sequence[str]) -> str:
     """Return the text of a history with its format and checksum; lists have one entry per line."""
     texts = [f'"format": {FORMAT}', f'"{CHECKSUM_FIELD}": "{BLANK_CHECKSUM}"']
     for name, value in entries.items():
         if not isinstance(value, int):
             value = "[\n  " + ",\n  ".join(value) + "\n]" if value else "[]"
         texts.append(f'"{name}": {value}')
+    if coordinator is not None:
+        texts.append(f'"coordinator": {coordinator.model_dump_json()}')
     return seal(("{\n" + ",\n".join(texts) + "\n}\n").encode()).decode()
 
 

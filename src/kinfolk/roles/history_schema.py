@@ -7,7 +7,7 @@ from typing import Literal, TypeAlias
 from pydantic import Field
 
 from kinfolk.core.settings import Settings
-from kinfolk.roles.model import Origin, Relation
+from kinfolk.roles.model import EvolutionConfig, Origin, Relation
 
 FORMAT = 3
 
@@ -38,7 +38,7 @@ class RoleEntry(Settings):
     name: str = Field(min_length=1)
     origin: Origin
     locked: bool
-    fitness: float = Field(ge=0.0, le=1.0)
+    fitness: float = Field(allow_inf_nan=False)
     games: int = Field(ge=0)
     own_games: int = Field(ge=0)
     wins: int = Field(ge=0)
@@ -53,7 +53,7 @@ class BehaviorEntry(Settings):
     """A behavior and its record; the fields are those of `BehaviorDef`."""
 
     name: str
-    fitness: float = Field(ge=0.0, le=1.0)
+    fitness: float = Field(allow_inf_nan=False)
     games: int = Field(ge=0)
     uses: int = Field(ge=0)
 
@@ -64,6 +64,32 @@ class TeamEntry(Settings):
     roles: tuple[int, ...] = Field(min_length=1)
     value: float
     games: int = Field(ge=0)
+
+
+class CoordinatorEntry(Settings):
+    """What a coordinator needs to go on, beside its roles.
+
+    Attributes:
+        num_agents: Agents of a team.
+        games_per_generation: Games per generation.
+        games_this_generation: Games of the current generation so far.
+        wins: Games won.
+        hybrids: Hybrids made.
+        pool: Ids of the living roles.
+        pending: Ids of hybrids that wait for an agent.
+        assignments: Role id by agent.
+        config: Hyperparameters of evolution.
+    """
+
+    num_agents: int = Field(ge=1)
+    games_per_generation: int = Field(ge=1)
+    games_this_generation: int = Field(ge=0)
+    wins: int = Field(ge=0)
+    hybrids: int = Field(ge=0)
+    pool: tuple[int, ...]
+    pending: tuple[int, ...]
+    assignments: dict[str, int]
+    config: EvolutionConfig
 
 
 class RoleHistory(Settings):
@@ -79,6 +105,7 @@ class RoleHistory(Settings):
         behaviors: All behaviors of the catalog.
         roles: All roles ever created, in order of their ids.
         teams: The best teams of the last generation, best first.
+        coordinator: State of the coordinator that wrote the file; None in the files of runs.
     """
 
     format: Literal[3]
@@ -90,3 +117,4 @@ class RoleHistory(Settings):
     behaviors: tuple[BehaviorEntry, ...]
     roles: tuple[RoleEntry, ...]
     teams: tuple[TeamEntry, ...] = ()
+    coordinator: CoordinatorEntry | None = None

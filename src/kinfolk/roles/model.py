@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from enum import IntEnum
-from typing import Any, ClassVar, Literal, TypeAlias
+from enum import IntEnum, StrEnum
+from typing import Any, Literal, TypeAlias
 
 from pydantic import Field, model_validator
 
@@ -23,22 +23,18 @@ Origin: TypeAlias = Literal["manual", "sampled", "recombined", "mutated", "hybri
 Relation: TypeAlias = Literal["<", ">="]
 
 
-class BehaviorSource(str):
-    """The role type that a behavior comes from: one of CogsGuard's five, or any other text.
+class BehaviorSource(StrEnum):
+    """The role type that a behavior of CogsGuard comes from; other worlds name theirs by plain text.
 
-    >>> BehaviorSource("healer"), BehaviorSource.MINER
-    ('healer', 'miner')
+    >>> BehaviorSource.MINER == "miner", len(BehaviorSource)
+    (True, 5)
     """
 
-    MINER: ClassVar[BehaviorSource]
-    SCOUT: ClassVar[BehaviorSource]
-    ALIGNER: ClassVar[BehaviorSource]
-    SCRAMBLER: ClassVar[BehaviorSource]
-    COMMON: ClassVar[BehaviorSource]
-
-
-for _source in ("miner", "scout", "aligner", "scrambler", "common"):
-    setattr(BehaviorSource, _source.upper(), BehaviorSource(_source))
+    MINER = "miner"
+    SCOUT = "scout"
+    ALIGNER = "aligner"
+    SCRAMBLER = "scrambler"
+    COMMON = "common"
 
 
 class TierSelection(IntEnum):
@@ -112,25 +108,27 @@ class TierGuard:
 class BehaviorDef:
     """A behavior that an agent can run, and its record in past games.
 
-    The arguments of the three hooks depend on the world; this package never calls them.
+    The hooks take the state of an agent, whose type depends on the world; in CogsGuard it is an
+    `AgentView`. This package never calls them.
 
     Attributes:
         id: Index in the catalog.
         name: Unique name.
-        source: Role type that it comes from.
-        can_start: Hook: whether an agent can start it.
-        act: Hook: the action of an agent that runs it, or that it cannot act.
-        should_terminate: Hook: whether an agent that runs it must stop.
+        source: Role type that it comes from: a `BehaviorSource`, or any other text.
+        can_start: `can_start(state)`: whether an agent can start it.
+        act: `act(state)`: the action of an agent that runs it; None if it cannot act.
+        should_terminate: `should_terminate(state)`: whether an agent that runs it must stop.
         interruptible: Whether a behavior of higher priority may interrupt it.
         fitness: Moving average of the scores of roles that contain it.
-        games: Number of games in which it acted.
-        uses: The same number, under the name of the design note.
+        games: Number of scores in that average. A behavior is scored only where it acted, as far as
+            that is known.
+        uses: Number of times that a role which contains it was played, whether it acted or not.
         parameters: Integers that it reads and that roles may set.
     """
 
     id: int
     name: str
-    source: BehaviorSource
+    source: BehaviorSource | str
     can_start: Callable[..., Any]
     act: Callable[..., Any]
     should_terminate: Callable[..., Any]
@@ -242,7 +240,7 @@ def probability(default: float, description: str) -> Any:
 
 
 class EvolutionConfig(Settings):
-    """How roles are sampled, bred, scored and named."""
+    """How roles are sampled, bred, scored and named; the defaults are those of the design note."""
 
     min_tiers: int = setting(2, "Fewest tiers of a sampled role.", ge=1, le=MAX_BEHAVIORS)
     max_tiers: int = setting(4, "Most tiers of a role.", ge=1, le=MAX_BEHAVIORS)
@@ -259,13 +257,15 @@ class EvolutionConfig(Settings):
         0.10, "Probability per generation that a new role is sampled instead of the last offspring."
     )
     exploration_chance: float = probability(
-        0.08, "Probability per assignment that an agent gets a new role."
+        0.0, "Probability per assignment that an agent gets a new role; 0.08 in tribal-village."
     )
     role_mutation_chance: float = probability(0.25, "Probability that a hybrid is mutated.")
     injection_chance: float = probability(
         0.35, "Probability that a behavior is injected into a hybrid."
     )
-    generated_role_count: int = setting(16, "Roles in the pool.", ge=2, le=10_000)
+    generated_role_count: int = setting(
+        4, "Roles in the pool: those of the catalog, topped up with sampled ones.", ge=2, le=10_000
+    )
     fitness_alpha: float = setting(
         0.2, "Weight of the newest score in the moving average of a role's fitness.", gt=0.0, le=1.0
     )
@@ -274,9 +274,9 @@ class EvolutionConfig(Settings):
         0.5, "Share of the team's score in a role's score; the rest is the agent's own."
     )
 
-    # The following operators are not in the design note; a chance of 0 switches each off.
+    # The following are not in the design note; their defaults have no effect.
     recombination_chance: float = probability(
-        0.5, "Probability that a child has two parents; otherwise it is a mutation of one."
+        1.0, "Probability that a child has two parents; otherwise it is a mutation of one."
     )
     reorder_chance: float = probability(
         0.0, "Probability that a child has one behavior moved to another priority."

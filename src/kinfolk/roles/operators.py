@@ -12,9 +12,9 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
-from kinfolk.core.errors import SettingsError
+from kinfolk.core.errors import SettingsError, require
 from kinfolk.core.random import KeyedRng, Rng, fold_in
-from kinfolk.roles.catalog import RoleCatalog
+from kinfolk.roles.catalog import RoleCatalog, default_catalog
 from kinfolk.roles.fitness import behavior_weight
 from kinfolk.roles.model import (
     DEFAULT_CONFIG,
@@ -129,7 +129,10 @@ def enforce_caps(tiers: Iterable[RoleTier], config: EvolutionConfig) -> tuple[Ro
 
 
 def mutate_role(
-    catalog: RoleCatalog, role: RoleDef, rng: Rng = None, config: EvolutionConfig = DEFAULT_CONFIG
+    role: RoleDef,
+    catalog: RoleCatalog | None = None,
+    rng: Rng = None,
+    config: EvolutionConfig = DEFAULT_CONFIG,
 ) -> RoleDef:
     """Return a copy of a role with random replacements of behaviors and flips of selection modes.
 
@@ -137,12 +140,16 @@ def mutate_role(
     a running number; any other gets a new name.
 
     Args:
-        catalog: Catalog with the behaviors and the names in use.
         role: The role to mutate.
+        catalog: Catalog with the behaviors and the names in use; by default that of CogsGuard.
         rng: Random key or generator; None draws differently each time.
         config: `mutation_rate` is the probability per tier that a behavior is replaced, half of it
             that the selection mode is flipped.
+
+    Raises:
+        SettingsError: The role has a behavior that the catalog lacks.
     """
+    catalog = _find_catalog(role, catalog)
     draws, tiers = KeyedRng(rng), list(role.tiers)
     for i, tier in enumerate(tiers):
         if draws.bernoulli(config.mutation_rate):
@@ -154,17 +161,17 @@ def mutate_role(
         if draws.bernoulli(config.mutation_rate / 2):
             tier = replace(tier, selection=_FLIPPED_SELECTION[tier.selection])
         tiers[i] = tier
-    return as_mutation(catalog, role, enforce_caps(tiers, config))
+    return as_mutation(role, catalog, enforce_caps(tiers, config))
 
 
-def as_mutation(catalog: RoleCatalog, role: RoleDef, tiers: tuple[RoleTier, ...]) -> RoleDef:
+def as_mutation(role: RoleDef, catalog: RoleCatalog, tiers: tuple[RoleTier, ...]) -> RoleDef:
     """Return a mutation of a role: other tiers, the same record, and its name if that is locked.
 
     The record is a prior: the mutation has no games of its own yet.
 
     Args:
-        catalog: Catalog with the names in use.
         role: The parent.
+        catalog: Catalog with the names in use.
         tiers: Tiers of the mutation.
     """
     name = next_descendant_name(catalog, role.name) if role.locked_name else ""
@@ -174,18 +181,25 @@ def as_mutation(catalog: RoleCatalog, role: RoleDef, tiers: tuple[RoleTier, ...]
 
 
 def inject_behavior(
-    catalog: RoleCatalog, role: RoleDef, rng: Rng = None, config: EvolutionConfig = DEFAULT_CONFIG
+    role: RoleDef,
+    catalog: RoleCatalog | None = None,
+    rng: Rng = None,
+    config: EvolutionConfig = DEFAULT_CONFIG,
 ) -> RoleDef:
     """Return the role with a random new behavior in its first tier.
 
     It is appended, or replaces the last behavior if the tier or the role is full.
 
     Args:
-        catalog: Catalog with the behaviors.
         role: The role; if it contains all behaviors, it is returned unchanged.
+        catalog: Catalog with the behaviors; by default that of CogsGuard.
         rng: Random key or generator; None draws differently each time.
         config: `max_tier_size` and `max_behaviors_per_role` are used.
+
+    Raises:
+        SettingsError: The role has a behavior that the catalog lacks.
     """
+    catalog = _find_catalog(role, catalog)
     unused = [b.id for b in catalog.behaviors if b.id not in role.behavior_ids]
     if not unused:
         return role
@@ -196,6 +210,15 @@ def inject_behavior(
     else:
         first = insert_behavior(first, size, new)
     return replace(role, tiers=(first, *role.tiers[1:]))
+
+
+def _find_catalog(role: RoleDef, catalog: RoleCatalog | None) -> RoleCatalog:
+    """Return the catalog, or CogsGuard's if it is None, after a check that it has the role's behaviors."""
+    found = default_catalog() if catalog is None else catalog
+    largest, size = max(role.behavior_ids), len(found.behaviors)
+    advice = " Give the catalog of the role." if catalog is None else ""
+    require(largest < size, f"A role contains behavior {largest}; the catalog has {size}.{advice}")
+    return found
 
 
 def replace_behavior(tier: RoleTier, position: int, behavior_id: int) -> RoleTier:
@@ -263,7 +286,7 @@ def make_hybrid(
     else:
         child = recombine_roles(left, right, fold_in(key, _RECOMBINE), config)
     if mutated:
-        child = mutate_role(catalog, child, fold_in(key, _MUTATE), config)
+        child = mutate_role(child, catalog, fold_in(key, _MUTATE), config)
     if injected:
-        child = inject_behavior(catalog, child, fold_in(key, _INJECT), config)
+        child = inject_behavior(child, catalog, fold_in(key, _INJECT), config)
     return replace(child, origin="hybrid")

@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Mapping
 
 from kinfolk.core.errors import require
-from kinfolk.roles.coordinator import EvolutionaryRoleCoordinator
 
 # Of eight agents, as in the seeded team of CogsGuard.
 DEFAULT_SHARES = {"miner": 3, "aligner": 2, "scrambler": 2, "scout": 1}
@@ -15,7 +14,8 @@ DEFAULT_SHARES = {"miner": 3, "aligner": 2, "scrambler": 2, "scout": 1}
 class SmartRoleCoordinator:
     """Gives every agent the role type that its team lacks most, and keeps it.
 
-    In play, `kin://smart` goes further: its agents change their type as the game requires.
+    `kin://roles?miner=4` asks it for the agents beyond the counts. `kin://smart` goes further: its
+    agents change their type as the game requires.
 
     Args:
         num_agents: Agents of the team.
@@ -44,22 +44,3 @@ class SmartRoleCoordinator:
             }
             self.roles[agent_id] = max(wanted, key=lambda role: wanted[role])
         return self.roles[agent_id]
-
-
-def choose_role_vibe(
-    agent_id: int,
-    step: int,
-    coordinator: EvolutionaryRoleCoordinator | None,
-    fallback: SmartRoleCoordinator,
-) -> str:
-    """Return the vibe of an agent: by evolution if it is on, otherwise by the fallback.
-
-    Args:
-        agent_id: Id of the agent.
-        step: Tick of the game.
-        coordinator: The coordinator; None if evolution is off.
-        fallback: Chooses role types without evolution.
-    """
-    if coordinator is not None:
-        return coordinator.choose_vibe(agent_id, step)
-    return fallback.choose_role(agent_id, step)

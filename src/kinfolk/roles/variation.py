@@ -21,7 +21,7 @@ from kinfolk.roles.operators import (
     recombine_roles,
 )
 
-Operator = Callable[[RoleCatalog, RoleDef, int, EvolutionConfig], RoleDef]
+Operator = Callable[[RoleDef, RoleCatalog, int, EvolutionConfig], RoleDef]
 _MAX_STEP = 0.25  # largest step of a parameter, as a share of its range
 _MIN_WEIGHT, _MAX_WEIGHT, _WEIGHT_FACTORS = 0.05, 20.0, (0.25, 0.5, 2.0, 4.0)
 _DRAWS, _RECOMBINE, _MUTATE, _SWITCH, _OTHERS = range(5)  # folded into a child's key
@@ -44,7 +44,7 @@ def breed_child(
         child = switch_roles(catalog, role, mate, fold_in(key, _SWITCH), config)
     elif draws.bernoulli(config.recombination_chance):
         child = recombine_roles(role, mate, fold_in(key, _RECOMBINE), config)
-    mutated = mutate_role(catalog, child, fold_in(key, _MUTATE), config)
+    mutated = mutate_role(child, catalog, fold_in(key, _MUTATE), config)
     child = child if mutated.tiers == child.tiers else mutated
     operators: list[tuple[float, Operator]] = [
         (config.reorder_chance, reorder_role),
@@ -56,20 +56,20 @@ def breed_child(
     ]
     for number, (chance, operator) in enumerate(operators):
         if draws.bernoulli(chance):
-            child = operator(catalog, child, fold_in(key, _OTHERS + number), config)
+            child = operator(child, catalog, fold_in(key, _OTHERS + number), config)
     return child
 
 
 def mutate_parameter(
-    catalog: RoleCatalog, role: RoleDef, key: int, config: EvolutionConfig
+    role: RoleDef, catalog: RoleCatalog, key: int, config: EvolutionConfig
 ) -> RoleDef:
     """Return a mutation with another value of one parameter that the role's behaviors read.
 
     Half of the time the value is drawn anew from its range, otherwise it moves by a step.
 
     Args:
-        catalog: Catalog with the parameters.
         role: The role to mutate; without parameters, its copy equals it.
+        catalog: Catalog with the parameters.
         key: Random key.
         config: Not used; all operators take it.
     """
@@ -86,15 +86,15 @@ def mutate_parameter(
             step = 1 + draws.randint(max(1, round(_MAX_STEP * (high - low))))
             value = min(high, max(low, value + (step if draws.bernoulli(0.5) else -step)))
         values[parameter.name] = value
-    return replace(as_mutation(catalog, role, role.tiers), parameters=tuple(values.items()))
+    return replace(as_mutation(role, catalog, role.tiers), parameters=tuple(values.items()))
 
 
-def mutate_guard(catalog: RoleCatalog, role: RoleDef, key: int, config: EvolutionConfig) -> RoleDef:
+def mutate_guard(role: RoleDef, catalog: RoleCatalog, key: int, config: EvolutionConfig) -> RoleDef:
     """Return a mutation in which one tier gets a guard, loses it, or compares otherwise.
 
     Args:
-        catalog: Catalog with the facts of guards.
         role: The role to mutate; without facts, its copy equals it.
+        catalog: Catalog with the facts of guards.
         key: Random key.
         config: Not used; all operators take it.
     """
@@ -113,7 +113,7 @@ def mutate_guard(catalog: RoleCatalog, role: RoleDef, key: int, config: Evolutio
         else:
             guard = replace(guard, relation="<" if guard.relation == ">=" else ">=")
         tiers[number] = replace(tiers[number], guard=guard)
-    return as_mutation(catalog, role, tuple(tiers))
+    return as_mutation(role, catalog, tuple(tiers))
 
 
 def draw_guard(catalog: RoleCatalog, draws: KeyedRng) -> TierGuard:
@@ -124,13 +124,13 @@ def draw_guard(catalog: RoleCatalog, draws: KeyedRng) -> TierGuard:
 
 
 def mutate_weights(
-    catalog: RoleCatalog, role: RoleDef, key: int, config: EvolutionConfig
+    role: RoleDef, catalog: RoleCatalog, key: int, config: EvolutionConfig
 ) -> RoleDef:
     """Return a mutation in which a tier of several behaviors is WEIGHTED, one weight changed.
 
     Args:
-        catalog: Catalog with the names in use.
         role: The role to mutate; without a tier of several behaviors, its copy equals it.
+        catalog: Catalog with the names in use.
         key: Random key.
         config: Not used; all operators take it.
     """
@@ -145,7 +145,7 @@ def mutate_weights(
         weights[changed] = min(_MAX_WEIGHT, max(_MIN_WEIGHT, weight))
         mode = TierSelection.WEIGHTED
         tiers[number] = replace(tiers[number], weights=tuple(weights), selection=mode)
-    return as_mutation(catalog, role, tuple(tiers))
+    return as_mutation(role, catalog, tuple(tiers))
 
 
 def switch_roles(
@@ -171,13 +171,13 @@ def switch_roles(
 
 
 def insert_random_behavior(
-    catalog: RoleCatalog, role: RoleDef, key: int, config: EvolutionConfig
+    role: RoleDef, catalog: RoleCatalog, key: int, config: EvolutionConfig
 ) -> RoleDef:
     """Return a mutation with one more behavior, at a random priority.
 
     Args:
-        catalog: Catalog with the behaviors.
         role: The role to mutate; if it is full or has all behaviors, its copy equals it.
+        catalog: Catalog with the behaviors.
         key: Random key.
         config: Limits of the number and size of tiers.
     """
@@ -187,17 +187,17 @@ def insert_random_behavior(
     if unused and len(used) < config.max_behaviors_per_role:
         orders = list(_iterate_insertions(tiers, draws.choice(unused), config))
         tiers = draws.choice(orders) if orders else tiers
-    return as_mutation(catalog, role, tiers)
+    return as_mutation(role, catalog, tiers)
 
 
 def delete_random_behavior(
-    catalog: RoleCatalog, role: RoleDef, key: int, config: EvolutionConfig
+    role: RoleDef, catalog: RoleCatalog, key: int, config: EvolutionConfig
 ) -> RoleDef:
     """Return a mutation without one of its behaviors.
 
     Args:
-        catalog: Catalog with the names in use.
         role: The role to mutate; if it has a single behavior, its copy equals it.
+        catalog: Catalog with the names in use.
         key: Random key.
         config: Not used; all operators take it.
     """
@@ -207,10 +207,10 @@ def delete_random_behavior(
         removed = KeyedRng(key).choice(role.behavior_ids)
         shorter = [_remove_behavior(tier, removed) for tier in tiers]
         tiers = tuple(tier for tier in shorter if tier is not None)
-    return as_mutation(catalog, role, tiers)
+    return as_mutation(role, catalog, tiers)
 
 
-def reorder_role(catalog: RoleCatalog, role: RoleDef, key: int, config: EvolutionConfig) -> RoleDef:
+def reorder_role(role: RoleDef, catalog: RoleCatalog, key: int, config: EvolutionConfig) -> RoleDef:
     """Return a copy of a role in which one behavior has moved to another priority.
 
     Mutation replaces behaviors and recombination cuts between tiers, but neither moves a behavior
@@ -218,14 +218,14 @@ def reorder_role(catalog: RoleCatalog, role: RoleDef, key: int, config: Evolutio
     one behavior has no other order; its copy has the same tiers.
 
     Args:
-        catalog: Catalog with the names in use.
         role: The role to reorder.
+        catalog: Catalog with the names in use.
         key: Random key.
         config: Limits of the number and size of tiers.
     """
     orders = list(dict.fromkeys(_iterate_single_moves(role.tiers, config)))
     tiers = KeyedRng(key).choice(orders) if orders else role.tiers
-    return as_mutation(catalog, role, enforce_caps(tiers, config))
+    return as_mutation(role, catalog, enforce_caps(tiers, config))
 
 
 def _iterate_single_moves(

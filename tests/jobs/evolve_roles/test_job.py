@@ -87,7 +87,8 @@ def test_the_history_tells_of_every_role_and_reads_back(played):
     ]
     assert sum(role.retired is None for role in history.roles) >= 6
     assert {role.origin for role in history.roles} > {"manual", "sampled"}
-    assert all(behavior.games for behavior in history.behaviors if behavior.uses)
+    assert all(behavior.games <= behavior.uses for behavior in history.behaviors)
+    assert any(behavior.games < behavior.uses for behavior in history.behaviors)
     assert all(0.0 <= role.fitness <= 1.0 for role in history.roles)
     assert all(max(lineup.roles) < len(history.roles) for lineup in history.teams)
 
@@ -194,7 +195,8 @@ def test_a_behaviour_of_ones_own_evolves_without_a_change_to_the_operators(monke
     assert {role.origin for role in held} > {"manual"}, "sampled, mutated or recombined roles too"
     assert sum(role.games for role in held) > 0
     [medic] = [behavior for behavior in history.behaviors if behavior.name == "medic"]
-    assert medic.games == medic.uses, "it is credited for games in which it acted"
+    assert medic.games <= medic.uses, "it is credited for games in which it acted"
+    assert medic.uses > 0
 
 
 def test_some_fields_of_the_evolution_leave_the_others_at_the_defaults_of_the_job():

@@ -44,7 +44,7 @@ def test_a_miner_that_feeds_the_team_is_not_worth_nothing_and_weights_differ_and
     catalog, config = cogs_catalog(), EvolutionConfig()
     game = result([9000, 1000], deposited=[800, 0, 0], held_ticks=[0, 6000, 0])
     for _ in range(10):
-        for records in agent_records(score_game(COGSGUARD_ROLES, game, 0.5), (0, 2, 1)):
+        for records in agent_records(score_game(COGSGUARD_ROLES, game, 0.5), (0, 2, 1), game):
             record_game(catalog, records, config)
     miner, scout, aligner, scrambler = catalog.roles
     assert aligner.fitness > miner.fitness > scout.fitness > 0.0
@@ -55,7 +55,7 @@ def test_a_miner_that_feeds_the_team_is_not_worth_nothing_and_weights_differ_and
 def test_the_best_hybrids_of_a_generation_enter_the_pool_with_their_parents():
     catalog = cogs_catalog()
     config = EvolutionConfig(generated_role_count=4)
-    coordinator = EvolutionaryRoleCoordinator(2, catalog, config=config, seed=0)
+    coordinator = EvolutionaryRoleCoordinator(2, rng=0, catalog=catalog, config=config)
     tiers = catalog.roles[3].tiers
     # Agent 3 is a child of agent 2, which was born first and scored too little to stay.
     babies = (

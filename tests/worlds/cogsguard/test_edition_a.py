@@ -254,9 +254,11 @@ def test_a_ship_takes_no_junction_beyond_its_search():
     assert owners(clips_after(text, 3, ships_search=20, **SOON)[0]) == [CLIPS, CLIPS]
 
 
-def test_a_junction_that_was_the_clips_from_the_start_is_in_no_chain():
+def test_a_junction_drawn_as_the_clips_is_in_the_chain_of_a_ship_in_reach():
     text = row(60, c0="X", c10="!", c22="J", c58="H", c59="@")
-    assert owners(clips_after(text, 3, **SOON)[0]) == [CLIPS, -1]
+    assert owners(clips_after(text, 3, **SOON)[0]) == [CLIPS, CLIPS]
+    out_of_reach = row(60, c0="X", c17="!", c30="J", c58="H", c59="@")
+    assert owners(clips_after(out_of_reach, 3, **SOON)[0]) == [CLIPS, -1]
 
 
 def test_a_junction_out_of_the_network_neither_pays_nor_lets_its_team_align_from_it():

@@ -13,15 +13,14 @@ from kinfolk.play.results import EpisodeResult
 from kinfolk.play.task import MAX_FREE_TICKS, Observer, RolloutTask, WorldRef
 from kinfolk.play.world_cache import reuse_world
 from kinfolk.policies.build import ResolvedPolicy
-from kinfolk.policies.role_domain import ROLE_DOMAINS, RoleDomain, role_tables_in_memory
-from kinfolk.roles.catalog import RoleCatalog
-from kinfolk.roles.fitness import (
-    AgentScore,
-    blend_scores,
-    find_winners,
-    relative_contributions,
-    team_shares,
+from kinfolk.policies.role_domain import (
+    ROLE_DOMAINS,
+    RoleDomain,
+    role_tables_in_memory,
+    score_agents,
 )
+from kinfolk.roles.catalog import RoleCatalog
+from kinfolk.roles.fitness import AgentScore, relative_contributions
 from kinfolk.roles.model import EvolutionConfig, RoleTier
 from kinfolk.roles.program import role_from_tables, role_tables
 from kinfolk.worlds.base import World
@@ -291,10 +290,8 @@ def score_game(domain: RoleDomain, result: RoleGameResult, team_weight: float) -
         result: Result of the game.
         team_weight: Weight of the team's share, 0 to 1.
     """
-    team = team_shares(result.side_scores)[:, 0]
-    contributions = relative_contributions(result.agent_counters, domain.contribution_weights)
-    won = find_winners(result.side_scores)[:, 0]
-    return GameScores(blend_scores(team, contributions, team_weight), tuple(bool(w) for w in won))
+    scores, won = score_agents(domain, result.side_scores, result.agent_counters, team_weight)
+    return GameScores(scores, tuple(bool(w) for w in won))
 
 
 def blend_with_deeds(
@@ -322,9 +319,19 @@ def blend_with_deeds(
     return GameScores(scores.clip(0.0, 1.0), shares.won)
 
 
-def agent_records(game_scores: GameScores, roles: Sequence[int]) -> list[list[AgentScore]]:
-    """Return the score records of the agents that play `roles`, moment by moment."""
-    return [
-        [AgentScore(role, float(score), won) for role, score in zip(roles, scores, strict=False)]
-        for scores, won in zip(game_scores.scores, game_scores.won, strict=True)
-    ]
+def agent_records(
+    game_scores: GameScores, roles: Sequence[int], result: RoleGameResult
+) -> list[list[AgentScore]]:
+    """Return the score records of the initial agents of a game, moment by moment.
+
+    Args:
+        game_scores: Their scores.
+        roles: Role id of each agent.
+        result: Result of the game, with the ticks in which behaviors acted.
+    """
+    acted = [ticks_by_behavior(result, agent) for agent in range(len(roles))]
+    moments = []
+    for scores, won in zip(game_scores.scores.tolist(), game_scores.won, strict=True):
+        agents = zip(roles, scores, acted, strict=False)
+        moments.append([AgentScore(role, score, won, ticks) for role, score, ticks in agents])
+    return moments

@@ -1,7 +1,8 @@
 """Live role evolution: one game after another, the coordinator learning from each of them.
 
 This is the loop of the design note: `assign_role`, play, `record_agent_performance`, `end_game`, and
-a new generation every so many games. With `--trigger temple`, agents that are born during a game play
+a new generation every so many games, with the note's pool and operators unless settings say
+otherwise. With `--trigger temple`, agents that are born during a game play
 hybrids of their parents' roles, which join the pool. There are no common episodes, so an agent's
 score is its team's share of all scores, blended with its own deeds.
 """
@@ -25,8 +26,7 @@ from kinfolk.jobs.evolve_roles.games import (
 )
 from kinfolk.jobs.evolve_roles.hybrids import GameBirths, add_hybrids
 from kinfolk.jobs.evolve_roles.state import RoleEvolutionState
-from kinfolk.roles.model import EvolutionConfig
-from kinfolk.roles.teams import TeamComposition, assigned_roles, rank_teams
+from kinfolk.roles.teams import TeamComposition, rank_teams
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,7 +55,6 @@ def evolve_live(
     settings, coordinator = state.settings, state.coordinator
     n_games = settings.generations * settings.live_games
     coordinator.games_per_generation = settings.live_games
-    coordinator.config = live_config(coordinator.config)
     first = 0 if resume is None else int(resume.notes["done"])
     if resume is None:
         state.teams = []
@@ -71,17 +70,10 @@ def evolve_live(
         yield state.snapshot(n_games + 1, {})
 
 
-def live_config(config: EvolutionConfig) -> EvolutionConfig:
-    """Return a configuration with the note's exploration and blend of scores."""
-    note = EvolutionConfig()
-    names = ("exploration_chance", "team_weight")
-    return config.model_copy(update={name: getattr(note, name) for name in names})
-
-
 def play_live_game(state: RoleEvolutionState, engine: Engine, number: int) -> LiveGamePlayed:
     """Assign roles, play one game, and let the coordinator learn from it.
 
-    The best teams so far are kept, and their roles stay in the pool.
+    The best teams so far are kept for the choice of the champion; their roles may retire.
 
     Args:
         state: State of the evolution; changed.
@@ -131,11 +123,10 @@ def _record_scores(
 
 
 def _remember_team(state: RoleEvolutionState, team: tuple[int, ...], margin: float) -> None:
-    """Update the mean score of a team, and keep the best teams with their roles."""
+    """Update the mean score of a team, and keep the best teams."""
     known = {old.roles: old for old in state.teams}
     old = known.get(team, TeamComposition(team))
     mean = (old.value * old.games + margin) / (old.games + 1)
     known[team] = TeamComposition(team, mean, old.games + 1)
     state.teams = rank_teams(list(known.values()))[: state.settings.survivors]
     state.champion = state.teams[0].roles
-    state.coordinator.reserved = assigned_roles(state.teams)

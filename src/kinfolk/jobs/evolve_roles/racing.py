@@ -16,10 +16,10 @@ from kinfolk.engines.base import Engine
 from kinfolk.jobs.evolve_roles.games import (
     RoleGame,
     RoleGameResult,
+    agent_records,
     blend_with_deeds,
     fit_team,
     score_margin,
-    ticks_by_behavior,
 )
 from kinfolk.jobs.evolve_roles.hybrids import GameBirths, add_hybrids
 from kinfolk.jobs.evolve_roles.restarts import ends_start
@@ -245,11 +245,7 @@ def _record_games(state: RoleEvolutionState, race: Race, contributions: Contribu
         add_hybrids(coordinator, births)
     for (_, result), birth in zip(pairs, births, strict=True):
         coordinator.assign_team(birth.roles)
-        acted = [ticks_by_behavior(result, agent) for agent in range(len(birth.roles))]
-        for moment, won in enumerate(birth.scores.won):
-            coordinator.score_game()  # what was recorded at the moment before
-            for agent, ticks in enumerate(acted):
-                score = float(birth.scores.scores[moment, agent])
-                coordinator.record_agent_performance(agent, score, won, ticks)
+        for records in agent_records(birth.scores, birth.roles, result):
+            coordinator.score_game(records)
         coordinator.end_game(birth.scores.won[-1])
     return n_won / len(pairs)

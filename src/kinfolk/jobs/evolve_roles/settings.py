@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from itertools import product
 from typing import Annotated, Any, Literal
 
-from pydantic import field_validator
+from pydantic import field_validator, model_validator
 
 from kinfolk.core.errors import require
 from kinfolk.core.settings import Flag, merge_settings, parse_value, setting
@@ -31,6 +31,7 @@ JOB_EVOLUTION = EvolutionConfig(
     switch_chance=0.05,
 )
 
+NOTE_EVOLUTION = EvolutionConfig()
 _LIVE_GAMES = 10  # per generation, as in the design note
 
 
@@ -67,7 +68,7 @@ class EvolveRoles(WorldSelection):
         min_length=1,
     )
     survivors: int = setting(6, "Teams that survive into the next generation.", ge=1)
-    population: int = setting(24, "Roles in the pool.", ge=2)
+    population: int = setting(24, "Roles in the pool; if live, 4 by default.", ge=2)
     recent_generations: int = setting(
         8, "Generations whose games tell what roles contribute.", ge=1
     )
@@ -109,7 +110,8 @@ class EvolveRoles(WorldSelection):
         QualityDiversitySettings(), "How the archive is divided and filled."
     )
     evolution: EvolutionConfig = setting(
-        JOB_EVOLUTION, "How roles are sampled, varied, scored and named."
+        JOB_EVOLUTION,
+        "How roles are sampled, varied, scored and named; if live, by default as in the design note.",
     )
     score_step: int | None = setting(
         None, "Tick at which a game is scored in addition to its end.", ge=1
@@ -129,13 +131,21 @@ class EvolveRoles(WorldSelection):
     replay_every: int = setting(10, "Generations between two recorded games; 0 records none.", ge=0)
     chunk_size: int = setting(64, "Games per task; changes no result.", ge=1)
 
-    @field_validator("evolution", mode="before")
+    @model_validator(mode="before")
     @classmethod
-    def _merge_evolution(cls, evolution: Any) -> Any:
-        """Complete a table of some fields with the defaults of the job, not those of the note."""
+    def _complete_evolution(cls, values: Any) -> Any:
+        """Complete `evolution` with the defaults of the job, or of the note if the loop is live."""
+        if not isinstance(values, Mapping):
+            return values
+        is_live = values.get("live", False)
+        defaults = NOTE_EVOLUTION if is_live else JOB_EVOLUTION
+        completed = dict(values)
+        if is_live:
+            completed.setdefault("population", NOTE_EVOLUTION.generated_role_count)
+        evolution = values.get("evolution", {})
         if isinstance(evolution, Mapping):
-            return {**JOB_EVOLUTION.model_dump(), **evolution}
-        return evolution
+            completed["evolution"] = {**defaults.model_dump(), **evolution}
+        return completed
 
     @field_validator("racing")
     @classmethod

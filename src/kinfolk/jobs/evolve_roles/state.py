@@ -26,8 +26,8 @@ from kinfolk.play.task import run_task
 from kinfolk.policies.build import ResolvedPolicy
 from kinfolk.roles.catalog import RoleCatalog
 from kinfolk.roles.contribution import Contributions, ScoredGame, estimate_contributions
-from kinfolk.roles.coordinator import EvolutionaryRoleCoordinator
-from kinfolk.roles.history import HistoryWriter, parse_history, restore_history
+from kinfolk.roles.coordinator import HISTORY_BACKUPS, EvolutionaryRoleCoordinator
+from kinfolk.roles.history import HistoryWriter, parse_history
 from kinfolk.roles.history_schema import RoleHistory
 from kinfolk.roles.model import EvolutionConfig
 from kinfolk.roles.operators import sample_role
@@ -36,7 +36,6 @@ from kinfolk.roles.teams import MayReplace, TeamComposition, TeamProposer, allow
 from kinfolk.store.arrays import BEST, PolicyFile, make_policy_chunk
 
 HISTORY_FILE = "role_history.json"
-_HISTORY_BACKUPS = 3  # earlier versions that are kept
 _TEAMS_BRANCH, _SAMPLE_BRANCH = 100, 101  # of the run's key; the coordinator has those below
 
 
@@ -166,7 +165,7 @@ class RoleEvolutionState:
     def output_files(self) -> Iterator[FileChunk]:
         """Yield the role history and the champion's policy as files of the run."""
         text = self.history_text().encode()
-        yield FileChunk(path=HISTORY_FILE, data=text, n_backups=_HISTORY_BACKUPS)
+        yield FileChunk(path=HISTORY_FILE, data=text, n_backups=HISTORY_BACKUPS)
         team = self.team_policy(self.champion)
         policy = PolicyFile(team.class_path, team.settings, team.arrays)
         yield make_policy_chunk("champion", BEST, policy)
@@ -175,12 +174,7 @@ class RoleEvolutionState:
         """Return a snapshot after `done` generations; `shares` has the last shares of behaviors."""
         coordinator = self.coordinator
         evolution = {
-            "wins": coordinator.wins,
-            "hybrids": coordinator.n_hybrids,
-            "pool": list(coordinator.pool),
-            "pending": list(coordinator.pending),
-            "assignments": {str(a): role for a, role in coordinator.assignments.items()},
-            "games_this_generation": coordinator.games_this_generation,
+            **coordinator.get_progress(),
             "champion": list(self.champion),
             "seeded_scores": list(self.seeded_scores),
             "set_aside": [asdict(team) for team in self.set_aside],
@@ -228,7 +222,9 @@ def initial_state(settings: EvolveRoles, catalog: RoleCatalog, n_agents: int) ->
     domain, config, seed = settings.environment.domain, settings.config, settings.seed
     teams: Sequence[TeamComposition] = ()
     if settings.history is None:
-        coordinator = EvolutionaryRoleCoordinator(n_agents, catalog, config=config, seed=seed)
+        coordinator = EvolutionaryRoleCoordinator(
+            n_agents, rng=seed, catalog=catalog, config=config
+        )
     else:
         references = seeded_roles(domain, catalog)
         history = parse_history(settings.history, "The history")
@@ -263,11 +259,7 @@ def state_from_snapshot(
     history = parse_history(snapshot.arrays["history"].tobytes().decode(), "The checkpoint")
     notes = snapshot.notes["evolution"]
     coordinator = _restore_coordinator(history, catalog, n_agents, settings.config, history.seed)
-    coordinator.wins, coordinator.n_hybrids = notes["wins"], notes["hybrids"]
-    coordinator.pool = list(notes["pool"])
-    coordinator.pending.extend(notes["pending"])
-    coordinator.assignments = {int(a): int(role) for a, role in notes["assignments"].items()}
-    coordinator.games_this_generation = notes["games_this_generation"]
+    coordinator.restore_progress(notes)
     seeded = seeded_team(settings.environment.domain, catalog, n_agents)
     teams = [read_team(dict(entry)) for entry in history.teams]
     total, n_games = notes["seeded_scores"]
@@ -292,7 +284,10 @@ def _restore_coordinator(
         config: Settings of evolution.
         seed: Random seed.
     """
-    pool = restore_history(history, catalog, "The history")
-    restored = EvolutionaryRoleCoordinator(n_agents, catalog, config=config, seed=seed, pool=pool)
-    restored.generation, restored.games = history.generation, history.games
+    roles_only = history.model_copy(update={"coordinator": None})
+    restored = EvolutionaryRoleCoordinator.from_history(
+        roles_only, "The history", n_agents, catalog
+    )
+    restored.config = config
+    restored.seed = seed
     return restored

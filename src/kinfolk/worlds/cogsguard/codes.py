@@ -107,11 +107,11 @@ TEAM_COLUMNS = 7
 # A the networks that it is in, the row of the agent that aligned it (-1: none), two that the clips
 # and their quirks need, and scratch. Networks are bits, OWNER_LINKED and SECOND_LINKED. The marks of
 # the clips are bits: CLIPS_FOUND if those of edition F find it as theirs, CLIPS_SHIP << i if ship i
-# took it. The second owner is a team whose mark a junction of the clips bears too (-1: none).
+# took it; one that a map draws as theirs has them all. The second owner is a team whose mark a junction of the clips bears too (-1: none).
 JUNCTION_CELL, JUNCTION_OWNER, JUNCTION_LINKED, JUNCTION_ALIGNED_BY = range(4)
 JUNCTION_CLIPS_MARKS, JUNCTION_SECOND_OWNER, JUNCTION_REACHED, JUNCTION_COLUMNS = 4, 5, 6, 7
 OWNER_LINKED, SECOND_LINKED = 1, 2
-CLIPS_FOUND, CLIPS_SHIP = 1, 2
+CLIPS_FOUND, CLIPS_SHIP, ALL_CLIPS_MARKS = 1, 2, -1
 
 # Events, by kind: row (-1: the clips), other, value. A former owner of -1 is nobody. Agents are recorded by row;
 # since nobody dies, a row has one uid in an episode.

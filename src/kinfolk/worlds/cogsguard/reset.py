@@ -50,8 +50,8 @@ def place_map_objects(game: GameArrays, cell_codes: Ints, rules: CogsguardRules,
             game.junction[w, detail, codes.JUNCTION_OWNER] = owner
             game.junction[w, detail, codes.JUNCTION_ALIGNED_BY] = -1
             game.junction[w, detail, codes.JUNCTION_SECOND_OWNER] = -1
-            is_clips = owner == rules.teams
-            game.junction[w, detail, codes.JUNCTION_CLIPS_MARKS] = codes.CLIPS_FOUND * is_clips
+            if owner == rules.teams:
+                game.junction[w, detail, codes.JUNCTION_CLIPS_MARKS] = codes.ALL_CLIPS_MARKS
             n_junctions += 1
         elif codes.EXTRACTOR <= kind < codes.HUB:
             detail = rules.extractor_stock

@@ -15,13 +15,16 @@ import numpy as np
 from kinfolk.core.arrays import AnyArray, Ints
 from kinfolk.core.errors import UsageError, require
 from kinfolk.core.imports import import_object
+from kinfolk.core.jit import call_address, get_function_address
 from kinfolk.policies.role_domain import RoleDomain
 from kinfolk.policies.scripted.cogsguard import columns as col
 from kinfolk.policies.scripted.cogsguard.adaptive_baseline import SMART
 from kinfolk.policies.scripted.cogsguard.behaviors import foraging, junctions
+from kinfolk.policies.scripted.cogsguard.behaviors.python_behaviors import AgentView
 from kinfolk.policies.scripted.cogsguard.guards import GUARD_FACTS
-from kinfolk.policies.scripted.cogsguard.memory import BehaviorParams
+from kinfolk.policies.scripted.cogsguard.memory import AgentMemory, BehaviorParams
 from kinfolk.roles.catalog import RoleCatalog
+from kinfolk.roles.execution import HOLD, YES
 from kinfolk.roles.model import BehaviorParameter, RoleDef, RoleTier
 
 if TYPE_CHECKING:
@@ -141,9 +144,9 @@ def _make_catalog() -> RoleCatalog:
         catalog.add_behavior(
             name=name,
             source=behavior.source,
-            can_start=compiled(behavior.can_start),
-            act=compiled(behavior.act),
-            should_terminate=compiled(behavior.should_terminate),
+            can_start=CompiledHook(behavior.can_start, is_condition=True),
+            act=CompiledHook(behavior.act),
+            should_terminate=CompiledHook(behavior.should_terminate, is_condition=True),
             parameters=[
                 BehaviorParameter(parameter, defaults[parameter], *PARAMETER_RANGES[parameter])
                 for parameter in behavior.parameters
@@ -155,9 +158,16 @@ def _make_catalog() -> RoleCatalog:
     return catalog
 
 
-def build_cogsguard_behavior_hooks() -> dict[str, Hook]:
-    """Return the action of every behavior of the game by its name, as in the design note."""
-    return {name: behavior.act for name, behavior in BEHAVIORS.items()}
+def build_cogsguard_behavior_hooks() -> dict[str, Callable[[AgentView], int | None]]:
+    """Return `act(state)` of each of the thirteen behaviors by name, for `behavior_hooks`.
+
+    The state is what a behavior of yours gets, an `AgentView`. A hook returns the agent's move, or
+    None if it cannot act.
+
+    >>> sorted(build_cogsguard_behavior_hooks())[:3]
+    ['align_junction', 'deposit_resource', 'discover_extractors']
+    """
+    return {behavior.name: behavior.act for behavior in _make_catalog().behaviors}
 
 
 def load_catalog(catalog: CatalogLike) -> RoleCatalog:
@@ -194,19 +204,36 @@ def find_parameter_columns(catalog: RoleCatalog) -> dict[str, int]:
     return {name: columns[name] for name in names}
 
 
-def compiled(function: Hook) -> Hook:
-    """Mark a hook to be compiled: the decorator for compiled behaviors of the user's own.
+class CompiledHook:
+    """A hook that is compiled for play; called from Python, it takes an `AgentView` as every hook.
+
+    Args:
+        kernel: A function of `(memory, agent)` that returns an integer, as those of `behaviors` do.
+        is_condition: Whether a call answers yes or no; otherwise it returns a move, or None.
+    """
+
+    def __init__(
+        self, kernel: Callable[[AgentMemory, int], int], is_condition: bool = False
+    ) -> None:
+        self.kernel = kernel
+        self._is_condition = is_condition
+
+    def __call__(self, agent: AgentView) -> int | None:
+        """Return the answer of the kernel for an agent; reason codes become False or None."""
+        address = get_function_address(self.kernel, agent.memory, 0)
+        answer = call_address(address, agent.memory, agent.agent)
+        if self._is_condition:
+            return answer == YES
+        return None if answer < 0 else answer % HOLD
+
+
+def compiled(function: Callable[[AgentMemory, int], int]) -> CompiledHook:
+    """Compile a hook: the decorator for compiled behaviors of your own.
 
     Such a hook takes `(memory, agent)` and returns an integer, as those of `behaviors` do; a hook
-    without this mark stays plain Python and gets a `python_behaviors.AgentView`.
+    without this decorator stays plain Python and gets an `AgentView`.
     """
-    function.__kinfolk_compiled__ = True  # type: ignore[attr-defined]
-    return function
-
-
-def is_compiled(function: Hook) -> bool:
-    """Return whether a hook was marked by `compiled`."""
-    return bool(getattr(function, "__kinfolk_compiled__", False))
+    return CompiledHook(function)
 
 
 def team_rows(world: CogsguardWorld) -> Ints:

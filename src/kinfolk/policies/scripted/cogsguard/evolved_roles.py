@@ -1,25 +1,29 @@
-"""Role policies with evolution: hybrids for newborns, roles sampled from a pool, online evolution.
-
-`kin://roles?evolution=1` builds them; `&learn=1` updates the pool between games.
-"""
+"""Role policies with evolution: hybrids for newborns, a pool that evolves in play, a frozen pool."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from kinfolk.core.arrays import Ints
 from kinfolk.core.errors import SettingsError, require
+from kinfolk.core.imports import import_object
 from kinfolk.core.random import KeyedRng, fold_in, seed_key
 from kinfolk.core.settings import validate_settings
 from kinfolk.core.spaces import WorldSpec
 from kinfolk.policies.base import AgentBatch, Memory, MemoryField, MemoryLayout
-from kinfolk.policies.role_domain import ROLE_PREFIX, role_tables_in_memory
+from kinfolk.policies.role_domain import ROLE_PREFIX, role_tables_in_memory, score_agents
 from kinfolk.policies.scripted.cogsguard import columns as col
 from kinfolk.policies.scripted.cogsguard import teams
-from kinfolk.policies.scripted.cogsguard.catalog import load_catalog
+from kinfolk.policies.scripted.cogsguard.catalog import (
+    COGSGUARD_ROLES,
+    build_cogsguard_behavior_hooks,
+    load_catalog,
+)
 from kinfolk.policies.scripted.cogsguard.memory import BehaviorParams
 from kinfolk.policies.scripted.cogsguard.role_policy import RolePolicy
 from kinfolk.roles import program
@@ -30,10 +34,17 @@ from kinfolk.roles.history import parse_history, restore_history
 from kinfolk.roles.model import MAX_BEHAVIORS, EvolutionConfig, RoleDef
 from kinfolk.roles.operators import make_hybrid, sample_role
 from kinfolk.roles.program import RoleTables
+from kinfolk.worlds.cogsguard.world import CogsguardWorld
 
+CoordinatorSource: TypeAlias = (
+    EvolutionaryRoleCoordinator | type[EvolutionaryRoleCoordinator] | str | None
+)
 HYBRID, EXPLORED = -2, -3  # role ids of roles that are in no table, only in memory
 EVOLUTION_FLAGS = ("evolution", "evolutionary", "evolve")
 _ON, _OFF = ("1", "true", "yes", "on"), ("0", "false", "no", "off")
+_REMEDY = (
+    "An evaluation does so (kf.evaluate, kinfolk eval); &learn=0 plays a pool without learning."
+)
 _POOL, _EXPLORE, _PICK = range(3)  # branches of random keys
 
 
@@ -112,30 +123,61 @@ class HybridRolePolicy(RolePolicy):
         return make_hybrid(self.catalog, first, second, key, self.evolution)
 
 
-class RolePolicyFactory:
-    """`kin://roles`: fixed counts of roles, roles sampled from a pool, or a pool that evolves.
+class CogsguardPolicy:
+    """`kin://roles` and `metta://policy/role_py`: counts of roles, or roles that evolve in play.
+
+    It is a slot of an evaluation by its URI, or, for a coordinator of your own, as
+    `slots={"cogs": lambda spec: kf.CogsguardPolicy(spec, coordinator=mine)}`.
 
     Args:
         spec: Spec of CogsGuard.
-        **kwargs: `evolution` (or `evolutionary`, `evolve`) and `learn` choose the class; the others
-            are arguments of `RoleCountPolicy`, `SampledRolePolicy` or `OnlineRolePolicy`.
+        **kwargs: `evolution=1` (or `evolutionary`, `evolve`; 1, true, yes or on) or a `coordinator`
+            builds an `EvolvingRolePolicy`, with `learn=0` a `SampledRolePolicy`, which does not
+            learn; without them it is a `RoleCountPolicy`. All other arguments are theirs.
+
+    Raises:
+        SettingsError: A flag is neither on nor off, or flags contradict each other.
     """
 
     kernels, prepare = RolePolicy.kernels, RolePolicy.prepare
 
     def __new__(cls, spec: WorldSpec, **kwargs: Any) -> Any:
-        """Return the policy that the flags choose.
+        """Return the policy that the flags choose."""
+        learns = cls.learns(kwargs)
+        is_evolved = _is_evolution_on(kwargs)
+        chosen = {k: v for k, v in kwargs.items() if k not in (*EVOLUTION_FLAGS, "learn")}
+        if learns:
+            return EvolvingRolePolicy(spec, **chosen)
+        return (
+            SampledRolePolicy(spec, **chosen)
+            if is_evolved
+            else teams.RoleCountPolicy(spec, **chosen)
+        )
+
+    @classmethod
+    def learns(cls, settings: Mapping[str, Any]) -> bool:
+        """Return whether a policy with these settings learns between episodes.
 
         Raises:
-            SettingsError: A flag is neither on nor off, or `learn` is given without evolution.
+            SettingsError: As of the constructor.
         """
-        on = [is_on(flag, kwargs.pop(flag)) for flag in EVOLUTION_FLAGS if flag in kwargs]
-        learn = is_on("learn", kwargs.pop("learn", "0"))
-        if learn and not any(on):
-            raise SettingsError("learn=1 needs evolution=1: only a pool that evolves can learn.")
-        if not any(on):
-            return teams.RoleCountPolicy(spec, **kwargs)
-        return OnlineRolePolicy(spec, **kwargs) if learn else SampledRolePolicy(spec, **kwargs)
+        is_evolved = _is_evolution_on(settings)
+        has_coordinator = settings.get("coordinator") is not None
+        learn = is_on("learn", settings.get("learn", is_evolved or has_coordinator))
+        require(
+            is_evolved or has_coordinator or not learn,
+            "learn=1 needs evolution=1: only a pool that evolves can learn.",
+        )
+        given = any(flag in settings for flag in EVOLUTION_FLAGS)
+        contradicts = has_coordinator and ((given and not is_evolved) or not learn)
+        require(not contradicts, "A coordinator evolves roles: leave evolution=0 and learn=0 out.")
+        return learn
+
+
+def _is_evolution_on(settings: Mapping[str, Any]) -> bool:
+    """Return whether any flag of evolution is on, after a check of all of them."""
+    flags = [is_on(flag, settings[flag]) for flag in EVOLUTION_FLAGS if flag in settings]
+    return any(flags)
 
 
 def is_on(flag: str, value: Any) -> bool:
@@ -211,43 +253,140 @@ class SampledRolePolicy(HybridRolePolicy):
         return pick_role_id_weighted(self.catalog, self.pool, fold_in(key, _PICK))
 
 
-class OnlineRolePolicy(SampledRolePolicy):
-    """Samples roles from a coordinator that `finish_game` updates between games.
+class EvolvingRolePolicy(HybridRolePolicy):
+    """Plays roles that a coordinator assigns, scores and evolves from one episode to the next.
 
-    It keeps state from game to game, so it plays one game at a time, and in one process only: see
-    `kinfolk.jobs.evolve_roles.online`. An evaluation, which plays many games at once, is refused.
+    Counts fix the roles of the first agents; the coordinator assigns the others. After each episode
+    every agent is scored by its team's share of all junction-ticks, blended with its own deeds by
+    `team_weight`, and the coordinator ends the game. So episodes are played one at a time, in order and in
+    one process: `kf.evaluate` does that.
 
     Args:
         spec: Spec of CogsGuard.
-        games_per_generation: Games after which a new generation of roles begins.
-        **counts_and_params: Further arguments of `SampledRolePolicy`.
+        coordinator: An `EvolutionaryRoleCoordinator`, whose state is changed, a subclass of it, or the
+            import path of either; by default the class itself. Behaviors that lack a hook in its
+            `behavior_hooks` get those of `build_cogsguard_behavior_hooks`.
+        history: A `role_history.json` to go on from, written after every episode; without it, roles
+            are lost with the policy.
+        games_per_generation: Games of a generation.
+        seed: Seed of all draws of the coordinator.
+        catalog: Import path of a function that returns a catalog; that of the coordinator if None.
+        **counts_and_params: Counts by role name, fields of `BehaviorParams` and of
+            `EvolutionConfig`.
+
+    Raises:
+        SettingsError: The counts exceed a team, a name is unknown, or settings are given that a
+            coordinator, or its history, has already.
     """
 
     def __init__(
-        self, spec: WorldSpec, games_per_generation: int = 10, **counts_and_params: Any
+        self,
+        spec: WorldSpec,
+        coordinator: CoordinatorSource = None,
+        history: str | None = None,
+        games_per_generation: int | None = None,
+        seed: int | None = None,
+        catalog: str | None = None,
+        **counts_and_params: Any,
     ) -> None:
-        super().__init__(spec, **counts_and_params)
-        seed = int(counts_and_params.get("seed", 0))
-        self.coordinator = EvolutionaryRoleCoordinator(
-            self._team_size, self.catalog, games_per_generation, self.evolution, seed, self.pool
-        )
+        evolution = teams.pop_settings(counts_and_params, EvolutionConfig)
+        params = teams.pop_settings(counts_and_params, BehaviorParams)
+        self._team_size = dict(spec.rules)["agents"]
+        self._history = None if history is None else Path(history)
+        given = {"games_per_generation": games_per_generation, "seed": seed, "catalog": catalog}
+        settings = {name: value for name, value in given.items() if value is not None} | evolution
+        self.coordinator = self._make_coordinator(coordinator, settings)
+        self._bind_hooks()
+        loaded, config = self.coordinator.catalog, self.coordinator.config
+        self._fixed_roles = teams.expand_role_counts(loaded, counts_and_params)
+        teams.check_team_size(self._fixed_roles, self._team_size)
+        super().__init__(spec, config.model_dump(), catalog=loaded, **params)
+        self._team = 0
+        self._rows_per_team = spec.rows // int(self.rules[col.TEAMS])
+
+    def _make_coordinator(
+        self, source: CoordinatorSource, settings: dict[str, Any]
+    ) -> EvolutionaryRoleCoordinator:
+        """Return the given coordinator, one that goes on from the history, or a new one.
+
+        Args:
+            source: A coordinator, its class, or an import path.
+            settings: What a new coordinator is made with: games_per_generation, seed, catalog and
+                fields of `EvolutionConfig`.
+        """
+        found = import_object(source) if isinstance(source, str) else source
+        names = ", ".join(settings)
+        if isinstance(found, EvolutionaryRoleCoordinator):
+            require(not settings, f"The coordinator has its own settings: leave {names} out.")
+            return found
+        make = EvolutionaryRoleCoordinator if found is None else found
+        if not (isinstance(make, type) and issubclass(make, EvolutionaryRoleCoordinator)):
+            raise SettingsError(
+                f"coordinator must be an EvolutionaryRoleCoordinator or a subclass, not {source!r}."
+            )
+        path = settings.pop("catalog", None)
+        catalog = None if path is None else load_catalog(path)
+        if self._history is not None and self._history.exists():
+            require(not settings, f"{self._history} has its own settings: leave {names} out.")
+            return make.load(self._history, self._team_size, catalog)
+        arguments: dict[str, Any] = {} if catalog is None else {"catalog": catalog}
+        games = settings.pop("games_per_generation", 10)
+        seed = settings.pop("seed", 0)
+        if settings:
+            arguments["config"] = validate_settings(EvolutionConfig, settings)
+        return make(self._team_size, games, seed, **arguments)
+
+    def _bind_hooks(self) -> None:
+        """Let behaviors act by the hooks of the coordinator, and by those of the game without one."""
+        catalog, own_hooks = self.coordinator.catalog, self.coordinator.behavior_hooks
+        for behavior in catalog.behaviors:
+            hook = own_hooks.get(behavior.name)
+            if hook is not None and hook is not behavior.act:
+                catalog.behaviors[behavior.id] = replace(behavior, act=hook)
+        self.coordinator.behavior_hooks = {**build_cogsguard_behavior_hooks(), **own_hooks}
 
     def assign_roles(self, batch: AgentBatch, memory: Memory, keys: Ints) -> Ints:
         """Return the roles that the coordinator assigns; a newborn gets the hybrid queued for it."""
-        message = "kin://roles?learn=1 learns from one game at a time, and is not for evaluations."
-        require(len(set(batch.world.tolist())) == 1, message)
-        role_ids, agents = memory["role"], batch.uid.tolist()
+        del keys
+        one_game = len(set(batch.world.tolist())) == 1
+        require(one_game, "Roles that evolve are played one game at a time, in order. " + _REMEDY)
+        numbers = set((batch.row // self._rows_per_team).tolist())
+        require(len(numbers) == 1, "Roles evolve for one team: give every team a slot.")
+        self._team = numbers.pop()
+        role_ids, assigned = memory["role"], self.coordinator.agent_assignments
+        agents = (batch.row % self._rows_per_team).tolist()
         for agent, parents in zip(agents, batch.parent_memory_index.tolist(), strict=True):
             if agent < len(self._fixed_roles):
-                self.coordinator.assignments.setdefault(agent, self._fixed_roles[agent])
-            elif min(parents) >= 0 and agent not in self.coordinator.assignments:
+                assigned.setdefault(agent, self._fixed_roles[agent])
+            elif min(parents) >= 0 and agent not in assigned:
                 self.coordinator.queue_hybrid(int(role_ids[parents[0]]), int(role_ids[parents[1]]))
             self.coordinator.assign_role(agent)
         self.tables = program.role_tables(self.catalog.roles, self.catalog)
-        return np.array([self.coordinator.assignments[a] for a in agents], np.int64)
+        return np.array([assigned[agent] for agent in agents], np.int64)
 
-    def finish_game(self, scores: dict[int, float], won: bool) -> bool:
-        """Record the agents' scores by uid; return whether a new generation began."""
-        for agent, score in scores.items():
-            self.coordinator.record_agent_performance(agent, score, won)
-        return self.coordinator.end_game(won)
+    def end_episode(self, world: CogsguardWorld, game: int, memory: Memory) -> None:
+        """Score the agents of an episode that has ended, and let the coordinator learn from it.
+
+        Args:
+            world: The batch of worlds.
+            game: Index of the world whose episode has ended.
+            memory: The policy's memory.
+        """
+        rows = COGSGUARD_ROLES.team_rows(world)[self._team]
+        counters = COGSGUARD_ROLES.agent_counters(world)
+        scores, won = score_agents(
+            COGSGUARD_ROLES,
+            COGSGUARD_ROLES.side_scores(world)[[game]],
+            {name: counters[name][[game]][:, rows] for name in COGSGUARD_ROLES.counters},
+            self.coordinator.config.team_weight,
+            self._team,
+        )
+        is_won = bool(won[0])
+        for agent in sorted(self.coordinator.agent_assignments):
+            ticks = memory["acted"][game * world.spec.rows + rows[agent]].tolist()
+            acted = {behavior: n for behavior, n in enumerate(ticks) if n > 0}
+            score = float(scores[0, agent])
+            self.coordinator.record_agent_performance(agent, score, is_won, acted)
+        self.coordinator.end_game(is_won)
+        if self._history is not None:
+            self.coordinator.save(self._history)

@@ -35,8 +35,8 @@ from kinfolk.policies.scripted.cogsguard.adaptive_baseline import SMART, update_
 from kinfolk.policies.scripted.cogsguard.behaviors import python_behaviors, reasons
 from kinfolk.policies.scripted.cogsguard.catalog import (
     CatalogLike,
+    CompiledHook,
     find_parameter_columns,
-    is_compiled,
     load_catalog,
 )
 from kinfolk.policies.scripted.cogsguard.fused import (
@@ -235,8 +235,7 @@ class RolePolicy(StatelessPolicy):
 
         def call_hook(behavior: int, hook: int, i: int) -> int:
             """Call a hook in plain Python for row `i` of the batch."""
-            columns = self._column_of_parameter
-            view = python_behaviors.AgentView(agent_memory, int(step.agents[i]), columns)
+            view = self.view_agent(memory, int(step.agents[i]))
             return python_behaviors.call_python_hook(self.catalog.behaviors[behavior], hook, view)
 
         execution.run_step(self._behavior_table, state, agent_memory, step, call_hook)
@@ -244,6 +243,16 @@ class RolePolicy(StatelessPolicy):
             sizes = len(self.tables.behaviors), len(self.catalog.behaviors)
             self._explanation = reasons.explain_step(step.trace, programs, roles, agents, *sizes)
         self._actions = np.stack([step.action, memory["vibe"][agents]], axis=1)
+
+    def view_agent(self, memory: Memory, memory_index: int) -> python_behaviors.AgentView:
+        """Return the state of an agent as behaviors take it.
+
+        Args:
+            memory: The policy's memory.
+            memory_index: The agent's row in memory, such as `batch.memory_index[0]`.
+        """
+        agent_memory = view_memory(memory, self._scratch, self.rules)
+        return python_behaviors.AgentView(agent_memory, memory_index, self._column_of_parameter)
 
     def make_fused_player(
         self, world: object, memory: Memory, observations: Bytes, actions: Ints
@@ -338,7 +347,9 @@ def build_behavior_table(catalog: RoleCatalog, memory: AgentMemory) -> execution
     The second half of the rows are the disabled twins of the behaviors; see `guards`.
     """
     addresses = [
-        get_function_address(hook, memory, 0) if is_compiled(hook) else PYTHON_ADDRESS
+        get_function_address(hook.kernel, memory, 0)
+        if isinstance(hook, CompiledHook)
+        else PYTHON_ADDRESS
         for behavior in catalog.behaviors
         for hook in (behavior.can_start, behavior.act, behavior.should_terminate)
     ]

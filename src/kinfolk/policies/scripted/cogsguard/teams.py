@@ -17,9 +17,10 @@ from kinfolk.policies.scripted.cogsguard.adaptive_baseline import SMART
 from kinfolk.policies.scripted.cogsguard.catalog import SEEDED_ROLES, CatalogLike, load_catalog
 from kinfolk.policies.scripted.cogsguard.memory import BehaviorParams
 from kinfolk.policies.scripted.cogsguard.role_policy import RolePolicy
-from kinfolk.roles.catalog import RoleCatalog
+from kinfolk.roles.catalog import RoleCatalog, map_role_to_vibe
 from kinfolk.roles.model import RoleDef, RoleTier
 from kinfolk.roles.program import role_tables
+from kinfolk.roles.smart_coordinator import SmartRoleCoordinator
 
 _SHORT_NAMES = {name.removeprefix("Base").lower(): name for name in SEEDED_ROLES}
 
@@ -65,6 +66,8 @@ class TeamPolicy(RolePolicy):
 class RoleCountPolicy(TeamPolicy):
     """`kin://roles?miner=4&scrambler=2`: the number of agents of a team that play each role.
 
+    A `SmartRoleCoordinator` gives the agents beyond the counts the seeded roles that the team lacks.
+
     Args:
         spec: Spec of CogsGuard.
         catalog: Catalog or import path of a function that returns one; the game's own if None.
@@ -80,7 +83,10 @@ class RoleCountPolicy(TeamPolicy):
     ) -> None:
         loaded = load_catalog(catalog)
         params = pop_settings(counts_and_params, BehaviorParams)
-        super().__init__(spec, expand_role_counts(loaded, counts_and_params), loaded, **params)
+        roles = expand_role_counts(loaded, counts_and_params)
+        team_size = dict(spec.rules).get("agents", 0)
+        check_team_size(roles, team_size)
+        super().__init__(spec, complete_team(loaded, roles, team_size), loaded, **params)
 
 
 class SmartPolicy(TeamPolicy):
@@ -152,6 +158,26 @@ def expand_role_counts(catalog: RoleCatalog, counts: Mapping[str, Any]) -> list[
         require(is_count, f"{expected}, not {count!r}.")
         roles += [catalog.role(full_name).id] * count
     return roles
+
+
+def complete_team(catalog: RoleCatalog, roles: Sequence[int], team_size: int) -> list[int]:
+    """Return the roles of a whole team: the given ones, then what a `SmartRoleCoordinator` chooses.
+
+    Args:
+        catalog: Catalog with the seeded roles.
+        roles: Role id of the first agents.
+        team_size: Number of agents.
+
+    Raises:
+        UnknownNameError: Agents are left over, and the catalog lacks the seeded role of one.
+    """
+    completed = list(roles)
+    smart = SmartRoleCoordinator(max(1, team_size))
+    for agent, role in enumerate(roles):
+        smart.roles[agent] = map_role_to_vibe(catalog, catalog.roles[role])
+    for agent in range(len(roles), team_size):
+        completed.append(catalog.role(_SHORT_NAMES[smart.choose_role(agent)]).id)
+    return completed
 
 
 def check_team_size(roles: Sequence[int], team_size: int) -> None:

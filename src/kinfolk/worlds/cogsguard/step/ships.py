@@ -1,4 +1,4 @@
-"""The ships of the clips in edition A, each with a chain of junctions that it took."""
+"""The ships of the clips in edition A, each with a chain of junctions."""
 
 from __future__ import annotations
 
@@ -42,8 +42,8 @@ def chain_distance(junction: Ints, stride: int, w: int, ship_cell: int, cell: in
 def link_chain(junction: Ints, rules: CogsguardRules, w: int, ship: int, ship_cell: int) -> None:
     """Mark the junctions in a ship's chain: it took them, and edges of its reach link them to it.
 
-    Junctions that were the clips' from the start are in no chain. With the quirk `stale_chains`,
-    junctions that were freed since stay.
+    A junction that the map draws as the clips' counts as taken by every ship. With the quirk
+    `stale_chains`, junctions that were freed since stay.
 
     Args:
         junction: `[W, J, JUNCTION_COLUMNS]`, writes the column JUNCTION_REACHED.
