@@ -44,7 +44,7 @@ from kinfolk.cli.exploit import exploit_command
 from kinfolk.cli.flags import refuse_repeated_options, settings_command
 from kinfolk.cli.hints import add_example, explain_usage, find_command
 from kinfolk.cli.new import new
-from kinfolk.cli.output import set_quiet
+from kinfolk.cli.output import echo, set_quiet
 from kinfolk.cli.run_lifecycle import ReceivedSignal, interrupt_on_signals
 from kinfolk.cli.scenarios import scenarios
 from kinfolk.cli.studies import study
@@ -93,7 +93,7 @@ _GC_THRESHOLD = 50_000  # new objects between two garbage collections; Python's 
 def _print_version(requested: bool) -> None:
     """Print the version and exit, if it was asked for."""
     if requested:
-        typer.echo(f"kinfolk {version('kinfolk')}")
+        echo(f"kinfolk {version('kinfolk')}")
         raise typer.Exit
 
 
@@ -150,7 +150,7 @@ def _run(words: list[str], debug: bool, received: ReceivedSignal) -> NoReturn:
         if debug:
             raise
         message, code = received.describe() or _explain(error, words)
-        typer.echo(escape_lines(message), err=True)  # it may quote a policy
+        echo(escape_lines(message), err=True)  # it may quote a policy
         sys.exit(code)
     sys.exit(code)
 

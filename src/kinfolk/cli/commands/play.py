@@ -55,7 +55,8 @@ def play(
             results = next(ticks)
         events += game.events()
         if on_screen:
-            print(f"\x1b[2J\x1b[Htick {int(game.tick[0])}\n{game.render_text(0)}", flush=True)
+            sys.stdout.write("\x1b[2J\x1b[H")  # clears the screen
+            output.echo(f"tick {int(game.tick[0])}\n{game.render_text(0)}")
             time.sleep(1.0 / speed)
     [result] = results
     if call.json:
@@ -68,7 +69,7 @@ def play(
         [(n, result.returns[n], result.lives[n], result.ticks_lived[n]) for n in names],
     )
     counted = [f"{name} {value:g}" for name, value in result.counters.items() if value]
-    print(textwrap.fill(", ".join(counted), 100))
+    output.echo(textwrap.fill(", ".join(counted), 100))
     if run is not None:
         output.hint(f"Watch it again: {output.command('view', run.folder)}")
 
@@ -156,7 +157,9 @@ def explain(context: typer.Context) -> None:
 def _print_explanation(explanation: Any, tick: int) -> None:
     """Print what one agent did, and why the other behaviors did not act."""
     facts = ", ".join(f"{name} {value}" for name, value in explanation.facts.items())
-    print(f"Agent {explanation.uid} in tick {tick}, {facts}:")
-    print(f"  {explanation.behavior or 'nothing'} acts: {', '.join(explanation.action.values())}")
+    output.echo(f"Agent {explanation.uid} in tick {tick}, {facts}:")
+    output.echo(
+        f"  {explanation.behavior or 'nothing'} acts: {', '.join(explanation.action.values())}"
+    )
     for behavior, verdict in explanation.rejected:
-        print(f"  {behavior}: {verdict}")
+        output.echo(f"  {behavior}: {verdict}")
