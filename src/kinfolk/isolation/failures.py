@@ -32,7 +32,6 @@ from kinfolk.play.results import Failure
 from kinfolk.policies.base import AgentBatch, NoopPolicy
 from kinfolk.policies.build import ResolvedPolicy
 
-
 _MAX_LIMIT = 2**40  # in MB it fits 64 bits as bytes
 
 
