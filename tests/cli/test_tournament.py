@@ -201,3 +201,20 @@ def test_a_killed_tournament_resumes_to_the_same_page_but_for_its_date(here, roo
     assert pages["killed"] == pages["whole"]
     for name in ("leaderboard.csv", "payoffs.csv", "games.csv", "tournament.json"):
         assert (here / "killed" / name).read_bytes() == (here / "whole" / name).read_bytes()
+
+
+def test_what_is_refused_is_listed_everywhere_and_the_others_play(here, capsys):
+    (here / "subs" / "__init__.py").write_text(SOURCE.format(body="        pass"))
+    (here / "subs" / "crash.py").unlink()
+    words = ["tournament", "subs", *TEAMS, *TRUSTED, "--games", "1", "--replay", "0"]
+    code, said = run(capsys, *words, "--out", "cup")
+    assert code == 0
+    reason = "names that begin with __ mean something to Python"
+    assert f"__init__.py is refused and does not play: {reason}." in said.err
+    assert f"Refused: __init__.py: {reason}." in said.out
+    document = json.loads((here / "cup" / "tournament.json").read_text())
+    assert document["refused"] == {"__init__.py": reason}
+    assert [row["name"] for row in document["leaderboard"]] == ["alice", "bob"]
+    assert (
+        f"<td>__init__.py</td><td>{reason}</td>" in (here / "cup" / "tournament.html").read_text()
+    )

@@ -171,6 +171,7 @@ def test_a_read_only_cache_is_read_and_not_written(tmp_path, monkeypatch, has_te
             raise FileNotFoundError
         return str(tmp_path / "temporary")
 
+    (tmp_path / "temporary").mkdir()
     shared, own = tmp_path / "shared", tmp_path / f"temporary/kinfolk-kernels-{os.getuid()}"
     monkeypatch.setenv("KINFOLK_CACHE", str(shared))
     monkeypatch.setattr(kernel_cache.os, "access", lambda path, mode: Path(path) != shared)

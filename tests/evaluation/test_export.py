@@ -1,3 +1,4 @@
+import csv
 import io
 import json
 
@@ -166,3 +167,14 @@ def test_the_savannas_own_files_tell_every_life():
     assert int(prey[1]) == len(herd)
     mean = sum(record["cumulative_reward"] for record in herd) / len(herd)
     assert float(prey[2]) == pytest.approx(mean, abs=0.005)
+
+
+def test_a_cell_that_a_spreadsheet_would_compute_is_text():
+    cells = ["=1+1", "+1+1", "-1+1", "@SUM(A1)", "\t=1", "-3.5", "+2e3", "a=b"]
+    table = {"=name": cells, "score": [-0.5] * len(cells)}
+    header, *rows = csv.reader(io.StringIO(to_csv(table).decode()))
+    assert header == ["'=name", "score"]
+    assert [row[0] for row in rows] == [
+        "'=1+1", "'+1+1", "'-1+1", "'@SUM(A1)", "'\t=1", "-3.5", "+2e3", "a=b",
+    ]  # fmt: skip
+    assert {row[1] for row in rows} == {"-0.5"}

@@ -75,3 +75,11 @@ def test_a_file_that_raises_is_not_kept(tmp_path):
     for _ in range(2):
         with pytest.raises(UsageError, match="cannot be imported: ValueError: boom"):
             import_object(f"{file}:Mine")
+
+
+@pytest.mark.parametrize("source", ["x = 1\0", "x = " + "-" * 100_000 + "1", "(" * 5000])
+def test_a_file_that_the_parser_cannot_bear_is_not_valid_python(tmp_path, source):
+    file = tmp_path / "hostile.py"
+    file.write_text(source)
+    with pytest.raises(UsageError, match="is not valid Python"):
+        resolve(str(file))

@@ -108,6 +108,11 @@ def test_versions_that_a_run_does_not_have_are_not_listed(run):
     )
 
 
+def test_the_newest_stands_for_the_best_of_a_run_that_evaluated_none(run):
+    (run / "policies" / "herd" / "best.safetensors").unlink()
+    assert np.array_equal(resolve("run:mine").arrays["out.bias"], weights(30)["out.bias"])
+
+
 def test_a_run_with_several_slots_needs_the_name_of_one(run):
     write_run_policy(run, "pack", 5)
     with pytest.raises(UsageError) as refused:

@@ -81,7 +81,7 @@ def test_a_replay_is_served_record_by_record(address, runs):
         ("/api/runs/none/metrics", 404, "There is no run"),
         ("/api/runs/savanna/replays/none", 404, "There is no replay"),
         ("/api/runs/savanna/replays/game-00000/frames/999", 404, "chunks of frames, not 1000."),
-        ("/api/runs/savanna/replays/game-00000/series?from=x", 404, "not 'x'."),
+        ("/api/runs/savanna/replays/game-00000/series?from=x", 400, "not 'x'."),
         ("/api/runs/savanna/roles", 404, "There is no file"),
         ("/nothing", 404, "There is nothing at /nothing."),
     ],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 from html import escape
@@ -241,7 +242,10 @@ def _run_meeting(
         jobs: Tasks that run at once.
         out: Folder for the run; None stores nothing.
     """
-    chosen = validate_settings(model, merge_settings(read_submissions(policies), settings))
+    submitted = read_submissions(policies)
+    for entry, reason in submitted.get("refused", {}).items():
+        warnings.warn(f"{entry} is refused and does not play: {reason}.", stacklevel=3)
+    chosen = validate_settings(model, merge_settings(submitted, settings))
     result = run_job(result_type, name, job, chosen, engine, jobs, out)
     if result.run is not None:
         result.save(result.run.folder / PAGE_FILE)

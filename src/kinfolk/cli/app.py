@@ -44,11 +44,11 @@ from kinfolk.cli.exploit import exploit_command
 from kinfolk.cli.flags import refuse_repeated_options, settings_command
 from kinfolk.cli.hints import add_example, explain_usage, find_command
 from kinfolk.cli.new import new
-from kinfolk.cli.output import set_quiet
+from kinfolk.cli.output import echo, set_quiet
 from kinfolk.cli.run_lifecycle import ReceivedSignal, interrupt_on_signals
 from kinfolk.cli.scenarios import scenarios
 from kinfolk.cli.studies import study
-from kinfolk.core.errors import KinfolkError, escape_lines
+from kinfolk.core.errors import KinfolkError, UsageError, escape_lines
 from kinfolk.core.imports import get_install_command, make_missing_library_error
 
 INTERRUPTED = 130
@@ -93,7 +93,7 @@ _GC_THRESHOLD = 50_000  # new objects between two garbage collections; Python's 
 def _print_version(requested: bool) -> None:
     """Print the version and exit, if it was asked for."""
     if requested:
-        typer.echo(f"kinfolk {version('kinfolk')}")
+        echo(f"kinfolk {version('kinfolk')}")
         raise typer.Exit
 
 
@@ -138,6 +138,7 @@ def _run(words: list[str], debug: bool, received: ReceivedSignal) -> NoReturn:
         received: Set by the signal handler if a signal ends the command.
     """
     try:
+        _check_arguments(words)
         # An exit inside a command comes back as a number; so does Ctrl-C, as 130.
         code = app(words, prog_name="kinfolk", standalone_mode=False) or 0
         sys.stdout.flush()
@@ -150,9 +151,22 @@ def _run(words: list[str], debug: bool, received: ReceivedSignal) -> NoReturn:
         if debug:
             raise
         message, code = received.describe() or _explain(error, words)
-        typer.echo(escape_lines(message), err=True)  # it may quote a policy
+        echo(escape_lines(message), err=True)  # it may quote a policy
         sys.exit(code)
     sys.exit(code)
+
+
+def _check_arguments(words: list[str]) -> None:
+    """Check that arguments are text, which a run stores and pages show.
+
+    Raises:
+        UsageError: One is not UTF-8.
+    """
+    for word in words:
+        try:
+            word.encode()
+        except UnicodeEncodeError:
+            raise UsageError(f"The argument {word!r} is not valid UTF-8.") from None
 
 
 def _explain(error: BaseException, words: list[str]) -> tuple[str, int]:
@@ -173,5 +187,8 @@ def _explain(error: BaseException, words: list[str]) -> tuple[str, int]:
         return str(missing), missing.exit_code
     if isinstance(error, (KeyboardInterrupt, typer.Abort)):
         return "Interrupted.", INTERRUPTED
+    if isinstance(error, MemoryError):
+        smaller = "Make the world, the batch or the number of jobs smaller"
+        return f"This needs more memory than there is: {error or 'none is left'}. {smaller}.", 1
     cause = f"{type(error).__name__}: {error}"
     return f"kinfolk itself failed, with {cause}. Run it again with --debug to see where.", 1

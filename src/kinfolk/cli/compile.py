@@ -13,7 +13,7 @@ from typing import Annotated, Any
 import typer
 
 from kinfolk.cli.completion import complete_world
-from kinfolk.cli.output import note, progress
+from kinfolk.cli.output import echo, note, progress
 from kinfolk.core.errors import KinfolkError
 from kinfolk.engines.parent_death import exit_with_parent
 
@@ -106,7 +106,7 @@ def compile_command(
             kernels += _list_kernels(build_world(name, {}, 1, preset))
     with _show_progress(kernels), _start_pool() as pool:
         pool.map(_compile_world, worlds, chunksize=1)
-    print(f"{kernels_cached()} kernels are compiled.")
+    echo(f"{kernels_cached()} kernels are compiled.")
 
 
 def _start_pool() -> Any:

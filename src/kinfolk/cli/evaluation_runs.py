@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict
@@ -13,6 +12,7 @@ import typer
 from kinfolk.cli import output
 from kinfolk.cli.compile import compile_kernels
 from kinfolk.cli.flags import warn_of_idle_slots, warn_of_unmapped_groups
+from kinfolk.cli.output import echo
 from kinfolk.cli.run_lifecycle import JobCall, interruptible
 from kinfolk.core.errors import DamagedRunError, UsageError
 
@@ -100,7 +100,7 @@ def check_sandbox(evaluations: Sequence[Any]) -> None:
     for part in list_unsupported():
         if settings.strict:
             raise UsageError(f"This machine cannot enforce: {part}. --strict asks for it.")
-        print(f"Sandbox: this machine CANNOT enforce: {part}.", file=sys.stderr)
+        echo(f"Sandbox: this machine CANNOT enforce: {part}.", err=True)
 
 
 def _check_readable(evaluations: Sequence[Any]) -> None:
@@ -190,7 +190,7 @@ def run_with_progress(
                 fresh = set(last["warnings"]) - warned
                 warned |= fresh
                 for warning in sorted(fresh):
-                    print(warning, file=sys.stderr, flush=True)
+                    echo(warning, err=True)
             elif _is_played(last):
                 failures.append(_count_failures(last))
                 note = f"failures of policies so far: {sum(failures)}" if any(failures) else ""
@@ -219,7 +219,7 @@ def report_failures(run: Any, last: Mapping[str, Any]) -> bool:
     always_failed = print_failures(run, last)
     for message in always_failed:
         note = "the exit code is 1, and the results are stored all the same"
-        print(f"{message}: {note}.", file=sys.stderr)
+        echo(f"{message}: {note}.", err=True)
     return bool(always_failed)
 
 
@@ -234,7 +234,7 @@ def print_failures(run: Any, last: Mapping[str, Any]) -> list[str]:
 
     messages, always_failed = describe_run_failures(run.config["settings"], last)
     for message in messages:
-        print(message)
+        echo(message)
     if messages:
         table = output.command("export", "metrics", run.folder, "--table", "failures")
         output.hint(f"All failures with their tracebacks: {table}")
@@ -277,5 +277,5 @@ def read_timings(run: Any) -> dict[str, Any]:
     damaged = timings.n_damaged + len(timings.lines) - len(valid)
     if damaged:
         count = "1 line" if damaged == 1 else f"{damaged} lines"
-        print(f"{run.folder / TIMINGS_FILE} is damaged: {count} left out.", file=sys.stderr)
+        echo(f"{run.folder / TIMINGS_FILE} is damaged: {count} left out.", err=True)
     return asdict(merge_timings(valid))

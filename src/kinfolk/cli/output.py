@@ -14,6 +14,8 @@ from typing import Annotated, Any
 
 import typer
 
+from kinfolk.core.errors import escape_text
+
 JsonOption = Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")]
 
 _BARS = " ▁▂▃▄▅▆▇█"  # of a plot, from empty to full
@@ -29,16 +31,36 @@ def set_quiet(on: bool) -> None:
     _quiet = on
 
 
+def echo(text: object = "", err: bool = False, end: str = "\n") -> None:
+    """Print lines in which nothing but line breaks controls the terminal.
+
+    Names of runs, policies and files may be a stranger's. All that commands print goes through here
+    or through `print_table`.
+
+    Args:
+        text: The lines.
+        err: Whether they go to stderr.
+        end: Printed after them.
+    """
+    lines = (_escape(line) for line in str(text).split("\n"))
+    print("\n".join(lines), file=sys.stderr if err else sys.stdout, end=end, flush=True)
+
+
+def _escape(text: str) -> str:
+    """Return a text without characters that control the terminal, however long it is."""
+    return escape_text(text, sys.maxsize - 1)
+
+
 def note(text: str) -> None:
     """Print a line about progress on stderr, unless --quiet is set."""
     if not _quiet:
-        print(text, file=sys.stderr, flush=True)
+        echo(text, err=True)
 
 
 def hint(text: str) -> None:
     """Print a line about what to do next after a result, unless --quiet is set."""
     if not _quiet:
-        print(text)
+        echo(text)
 
 
 @contextmanager
@@ -82,15 +104,15 @@ def print_table(title: str, headings: Sequence[str], rows: Iterable[Sequence[Any
 
     table = Table(box=box.SIMPLE_HEAD)
     for i, heading in enumerate(headings):
-        table.add_column(heading, justify="left" if i == 0 else "right")
+        table.add_column(_escape(heading), justify="left" if i == 0 else "right")
     for row in rows:
-        table.add_row(*(str(cell) for cell in row))
+        table.add_row(*(_escape(str(cell)) for cell in row))
     # Piped output has no width of its own; cut nothing that a script may look for.
     width = None if sys.stdout.isatty() else 100
     # Names of slots and policies are shown as they are: "[bold]" and ":smile:" mean nothing.
     console = Console(width=width, markup=False, emoji=False)
     if title:
-        console.print(title, style="bold", highlight=False)
+        console.print(_escape(title), style="bold", highlight=False)
     console.print(table)
 
 
@@ -98,9 +120,9 @@ def print_list(title: str, rows: Iterable[tuple[str, str]]) -> None:
     """Print a list of names, each with its description."""
     entries = list(rows)
     width = max((len(name) for name, _ in entries), default=0)
-    print(title)
+    echo(title)
     for name, about in entries:
-        print(f"  {name:<{width}}  {about}")
+        echo(f"  {name:<{width}}  {about}")
 
 
 def command(*words: object) -> str:
@@ -133,16 +155,22 @@ def progress(label: str, total: int, done: int = 0) -> Iterator[Callable[..., No
         yield _progress_lines(label, total, done)
         return
     from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemainingColumn
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeRemainingColumn,
+    )  # fmt: skip
 
     console = Console(stderr=True)
     columns = (
-        "{task.description}", BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(),
-        "{task.fields[note]}",
+        TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn(),
+        TimeRemainingColumn(), TextColumn("{task.fields[note]}", markup=False),
     )  # fmt: skip
     with Progress(*columns, console=console, transient=True) as bar:
         task = bar.add_task(label, total=total, completed=done, note="")
-        yield lambda now, note="": bar.update(task, completed=now, note=note)
+        yield lambda now, note="": bar.update(task, completed=now, note=_escape(note))
 
 
 def _progress_lines(label: str, total: int, done: int) -> Callable[..., None]:
@@ -166,7 +194,7 @@ def _progress_lines(label: str, total: int, done: int) -> Callable[..., None]:
             left = describe_time_left(now - done, total - done, clock - start)
             more = [left] * (now < total) + [note] * bool(note)
             text = ", ".join([f"{label}: {now} of {total}", *more])
-            print(text, file=sys.stderr, flush=True)
+            echo(text, err=True)
 
     return tell
 
@@ -196,7 +224,7 @@ def plot(series: Sequence[float], width: int = 60, height: int = 5) -> list[str]
 def print_plot(title: str, series: Sequence[float]) -> None:
     """Print a plot with its title and its scale."""
     top = max(series)
-    print(f"{title}, 0 to {f'{top:,.0f}' if top >= 100 else f'{top:g}'}")
+    echo(f"{title}, 0 to {f'{top:,.0f}' if top >= 100 else f'{top:g}'}")
     for line in plot(series):
-        print(f"  |{line}")
-    print(f"  +{'-' * min(60, len(series))}")
+        echo(f"  |{line}")
+    echo(f"  +{'-' * min(60, len(series))}")

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from kinfolk.cli.output import command, hint, print_table
+from kinfolk.cli.output import command, echo, hint, print_table
 from kinfolk.evaluation.formatting import format_estimate_with
 
 _MAX_COLUMNS = 9  # champions whose payoffs are printed, the last ones
@@ -40,27 +40,27 @@ def print_coevolution(events: Sequence[Mapping[str, Any]]) -> None:
     ]
     unit = ", in thousands" if in_thousands else ""
     title = f"Mean lead of champions (population-generation) over each other{unit}, {hall['games']} games each"
-    print()
+    echo()
     print_table(title, ("champion", "Nash", "alpha", *(names[j] for j in shown)), rows)
     _print_cycles(hall)
     games = f"{outcome['best_response_games']:,} games"
-    print(f"\nLead of a fresh best response, evolved from the seeded roles with {games}:")
+    echo(f"\nLead of a fresh best response, evolved from the seeded roles with {games}:")
     for target, lead in outcome["exploitability"].items():
-        print(f"  {_TARGETS[target]:<30} {format_estimate_with(lead, lambda v: f'{v:+,.0f}')}")
+        echo(f"  {_TARGETS[target]:<30} {format_estimate_with(lead, lambda v: f'{v:+,.0f}')}")
 
 
 def _print_cycles(hall: Mapping[str, Any]) -> None:
     """Print how many champions beat each other in a circle, and the clearest such circles."""
     cyclic, clear = hall["cyclic_triples"], hall["clear_cycles"]
-    print(f"{cyclic} of {hall['triples']} triples of champions are cycles, {clear} of them clear.")
+    echo(f"{cyclic} of {hall['triples']} triples of champions are cycles, {clear} of them clear.")
     for names, leads, is_clear in hall["cycles"][:_MAX_CYCLES]:
         steps = [
             f"{name} beats the next by {lead:,.0f}" for name, lead in zip(names, leads, strict=True)
         ]
-        print(f"  {'; '.join(steps)}{'' if is_clear else ' (within the noise)'}")
+        echo(f"  {'; '.join(steps)}{'' if is_clear else ' (within the noise)'}")
     share = hall["share_later_wins"]
     if share is not None:
-        print(f"The later champion leads in {100 * share:.0f} % of pairs of generations.")
+        echo(f"The later champion leads in {100 * share:.0f} % of pairs of generations.")
 
 
 def print_archive(folder: Path, events: Sequence[Mapping[str, Any]]) -> None:
@@ -72,15 +72,15 @@ def print_archive(folder: Path, events: Sequence[Mapping[str, Any]]) -> None:
         return
     archive = load_archive(folder)
     axes = " x ".join(f"{axis['name']} ({axis['cells']})" for axis in archive.axes)
-    print(f"\nArchive over {axes}: {event['filled']} of {event['cells']} cells have a team.")
+    echo(f"\nArchive over {axes}: {event['filled']} of {event['cells']} cells have a team.")
     percent = format_estimate_with(event["believed"], lambda share: f"{100 * share:.0f}")
-    print(
+    echo(
         f"In {event['games']} fresh games {percent} % of them fell into their own cell again; "
         f"they scored {format_estimate_with(event['optimism'], lambda v: f'{v:,.0f}')} less than before."
     )
     if event["believed_roles"]:
         roles = format_estimate_with(event["believed_roles"], lambda share: f"{100 * share:.0f}")
-        print(f"{event['filled_by_roles']} cells have a role; {roles} % fell into theirs again.")
+        echo(f"{event['filled_by_roles']} cells have a role; {roles} % fell into theirs again.")
     best = sorted(archive.elites["teams"], key=lambda elite: -elite["fresh_score"])[:5]
     rows = []
     for elite in best:
@@ -98,7 +98,7 @@ def print_archive(folder: Path, events: Sequence[Mapping[str, Any]]) -> None:
 def print_archive_course(events: Sequence[Mapping[str, Any]]) -> None:
     """Print how the archive filled over the generations."""
     first, last = events[0], events[-1]
-    print(
+    echo(
         f"{last['games']:,} games, {last['n_roles']} roles; from {first['num_elites']} elites to "
         f"{last['num_elites']} over {len(events)} generations."
     )

@@ -13,6 +13,7 @@ from kinfolk import jobs
 from kinfolk.cli import output
 from kinfolk.cli.completion import complete_world
 from kinfolk.cli.evaluation_runs import read_last_event, run_with_progress
+from kinfolk.cli.output import echo
 from kinfolk.cli.run_lifecycle import JobCall
 from kinfolk.core.errors import UsageError
 from kinfolk.evaluation.formatting import format_estimate
@@ -123,7 +124,7 @@ def eval_scenarios(call: JobCall, names: Sequence[str], file: Path | None) -> No
                            "settings": settings.model_dump(), "summary": last})  # fmt: skip
     else:
         _print_scores(last)
-        print(f"The run lies in {run.folder}")
+        echo(f"The run lies in {run.folder}")
         output.hint(f"A picture of it: {output.command('plot', run.folder)}")
 
 
@@ -192,7 +193,7 @@ def _print_scores(last: dict[str, Any]) -> None:
         output.note(text)
     first = last["first_failure"]
     if first is not None:
-        print(
+        echo(
             f"The policy failed {last['failures']} times, first in {first['scenario']} at tick "
             f"{first['tick']}: {first['message']}"
         )

@@ -15,6 +15,7 @@ from kinfolk.cli.evaluation_runs import read_last_event
 from kinfolk.cli.output import (
     JsonOption,
     command,
+    echo,
     hint,
     note,
     print_json,
@@ -79,7 +80,7 @@ def study(
             )
         from kinfolk.jobs.studies.plan import read_plan_text
 
-        print(read_plan_text(plan)[1], end="")
+        echo(read_plan_text(plan)[1], end="")
     elif check:
         if plan is None:
             raise UsageError("--check is of a plan, not of a run. Give its name or file.")
@@ -111,13 +112,13 @@ def _list_plans(n_jobs: int, json: bool) -> None:
     if json:
         print_json({"studies": listed})
         return
-    print(f"Studies; times are of {n_jobs} runs at once, on as many cores\n")
+    echo(f"Studies; times are of {n_jobs} runs at once, on as many cores\n")
     for entry in listed:
         times = f"about {format_duration(entry['seconds'])}, --quick {format_duration(entry['quick_seconds'])}"
-        print(f"{entry['name']}: {entry['title']}")
-        print(f"    {entry['question']}")
+        echo(f"{entry['name']}: {entry['title']}")
+        echo(f"    {entry['question']}")
         sizes = f"{entry['hypotheses']} hypotheses, {entry['seeds']} seeds, {entry['runs']} runs"
-        print(f"    {sizes}; {times}")
+        echo(f"    {sizes}; {times}")
 
 
 def _describe_time(settings: Any, n_jobs: int) -> str:
@@ -146,8 +147,8 @@ def _check_plan(source: str, quick: bool, n_jobs: int) -> None:
 
     settings = register_study(source, quick)
     check_plan(settings.name, settings.text)
-    print(f"The plan {settings.name} is valid. SHA-256 {settings.sha256}")
-    print(_describe_time(settings, n_jobs))
+    echo(f"The plan {settings.name} is valid. SHA-256 {settings.sha256}")
+    echo(_describe_time(settings, n_jobs))
 
 
 def _run_study(call: JobCall, source: str | None, quick: bool) -> None:
@@ -244,6 +245,6 @@ def _print_verdicts(run: Any, last: dict[str, Any]) -> None:
     variant = ", a quick run that decides nothing" if last["quick"] else ""
     title = f"{last['title']} ({n_seeds} seeds{variant})"
     print_table(title, ("hypothesis", "verdict", "effect (95 %)", "adjusted p"), rows)
-    print(f"The report is {run.folder / 'report.html'} (and report.md).")
+    echo(f"The report is {run.folder / 'report.html'} (and report.md).")
     again = command("view", run.folder)
     hint(f"In the viewer: {again}")

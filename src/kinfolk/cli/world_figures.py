@@ -6,6 +6,7 @@ from typing import Any
 
 from kinfolk.cli.compile import compile_kernels
 from kinfolk.cli.figures import print_figures
+from kinfolk.cli.output import echo
 
 Report = dict[str, Any]  # what a benchmark measured: figures by name, as in `--json`
 
@@ -89,7 +90,7 @@ def _show_large_savanna(report: Report) -> None:
         "{agents:,} | {alive:,.0f} | {ns_per_agent_step:.0f} | {ns_rules:.0f} | {set_up_s:.2f}",
         *large["by_agents"],
     )
-    print(f"The slowest takes {large['slowest_to_fastest']:.2f} times as long as the fastest.")
+    echo(f"The slowest takes {large['slowest_to_fastest']:.2f} times as long as the fastest.")
     print_figures(
         f"One world of {large['threads']['agents']:,} agents",
         "threads | ns per agent-step | times one",
@@ -103,7 +104,7 @@ def _show_large_savanna(report: Report) -> None:
         large["memory"],
     )
     walls = large["walls"]
-    print(
+    echo(
         f"Set-up of {walls['size']} x {walls['size']} cells with {walls['walls']:,} walls: "
         f"{walls['seconds']:.2f} s."
     )

@@ -264,11 +264,15 @@ def _import_file(path: str) -> ModuleType:
     assert spec is not None  # every file that ends with .py has a loader
     assert spec.loader is not None
     module = sys.modules[name] = module_from_spec(spec)
+    writes_bytecode = sys.dont_write_bytecode
+    sys.dont_write_bytecode = True  # a policy's digest covers all files of its package
     try:
         spec.loader.exec_module(module)
     except BaseException:
         del sys.modules[name]
         raise
+    finally:
+        sys.dont_write_bytecode = writes_bytecode
     return module
 
 

@@ -5,6 +5,9 @@ another file, the outdated machine code still runs. Here the hash covers all cod
 a kernel reaches, taken from the functions themselves. So an edit recompiles the kernels that reach
 it and no others, comments and line numbers do not count, and two checkouts with the same code
 share their kernels.
+
+A cached kernel is code, and unpickling it runs more: only files and folders are used that no other
+account, except root, can write.
 """
 
 from __future__ import annotations
@@ -15,6 +18,7 @@ import functools
 import hashlib
 import os
 import pickle
+import stat
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
@@ -25,8 +29,13 @@ from typing import Any
 import numba
 import numpy as np
 
+from kinfolk.core.errors import UsageError
+
 BOUNDSCHECK = os.environ.get("KINFOLK_BOUNDSCHECK", "0") == "1"
 _SUFFIX = ".kernel"
+_CHOSEN_BY = "KINFOLK_CACHE"  # environment variable
+_ONLY_OWNER_WRITES = 0o755  # others may read: root's sandboxes are another user
+_OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
 _numba: Any = numba  # untyped
 _core = _numba.core
 _NumbaCache: Any = _core.caching._Cache
@@ -87,9 +96,8 @@ class KernelCache(_NumbaCache):  # type: ignore[misc]
         target_context.refresh()
         file = self._file_name(sig, target_context.codegen())
         for root in _readable_roots():
-            try:
-                data = (root / self.name / file).read_bytes()
-            except OSError:
+            data = _read_private(root / self.name / file)
+            if data is None:
                 continue
             return _core.compiler.CompileResult._rebuild(target_context, *pickle.loads(data))
         return None
@@ -99,10 +107,14 @@ class KernelCache(_NumbaCache):  # type: ignore[misc]
         if self.read_only or data.library.has_dynamic_globals or not _may_write():
             return
         path = Path(self.cache_path) / self._file_name(sig, data.codegen)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        draft = path.with_suffix(f".{os.getpid()}")
-        draft.write_bytes(_core.serialize.dumps(data._reduce()))
-        draft.replace(path)
+        content = _core.serialize.dumps(data._reduce())
+        with contextlib.suppress(PermissionError):  # a folder of another account: not kept
+            path.parent.mkdir(mode=_ONLY_OWNER_WRITES, exist_ok=True)
+            handle, draft = tempfile.mkstemp(dir=path.parent)
+            with os.fdopen(handle, "wb") as file:
+                file.write(content)
+            os.chmod(draft, 0o644)
+            os.replace(draft, path)
 
     def flush(self) -> None:
         """Do nothing: the cache is always on, and outdated files are never read again."""
@@ -252,18 +264,73 @@ def kernels_cached() -> int:
 
 @functools.cache
 def cache_root() -> Path:
-    """Return where kernels are written: the chosen folder, or a temporary one if that is read-only."""
-    root, suffix = _chosen_root(), ""
-    with contextlib.suppress(OSError):
-        root.mkdir(parents=True, exist_ok=True)
-    if root.exists():
-        suffix = f"-{os.getuid()}"
-    if os.access(root, os.W_OK):
-        return root
+    """Return where kernels are written: the chosen folder, or a temporary one if that is read-only.
+
+    Raises:
+        UsageError: Another account can write KINFOLK_CACHE, or the temporary folder.
+    """
+    chosen = _chosen_root()
+    if _is_usable(chosen) and os.access(chosen, os.W_OK):
+        return chosen
     try:
-        return Path(tempfile.gettempdir()) / f"kinfolk-kernels{suffix}"
-    except FileNotFoundError:  # a fork server in a sandbox may write nowhere
-        return root
+        temporary = Path(tempfile.gettempdir()) / f"kinfolk-kernels-{os.getuid()}"
+        with contextlib.suppress(FileExistsError):
+            temporary.mkdir(mode=_ONLY_OWNER_WRITES)
+    except OSError:  # a fork server in a sandbox may write nowhere
+        return chosen
+    status = temporary.lstat()
+    if not stat.S_ISDIR(status.st_mode) or not _is_private(status):
+        raise _make_shared_error(temporary)
+    return temporary
+
+
+def _is_usable(chosen: Path) -> bool:
+    """Return whether kernels may be read from the chosen folder, which is created if it is missing.
+
+    Raises:
+        UsageError: It is KINFOLK_CACHE, and another account can write it.
+    """
+    with contextlib.suppress(OSError):
+        chosen.parent.mkdir(parents=True, exist_ok=True)
+        chosen.mkdir(mode=_ONLY_OWNER_WRITES)
+    try:
+        status = chosen.stat()
+    except OSError:
+        return False
+    if _is_private(status):
+        return True
+    if os.environ.get(_CHOSEN_BY):
+        raise _make_shared_error(chosen)
+    if status.st_uid != os.geteuid():
+        return False
+    chosen.chmod(stat.S_IMODE(status.st_mode) & ~_OTHERS_WRITE)  # made with a wide umask
+    return True
+
+
+def _is_private(status: os.stat_result) -> bool:
+    """Return whether only this account and root can write a file or folder."""
+    return status.st_uid in (os.geteuid(), 0) and not status.st_mode & _OTHERS_WRITE
+
+
+def _make_shared_error(folder: Path) -> UsageError:
+    """Return the error that a folder of kernels is not safe."""
+    return UsageError(
+        f"{folder} can be written by another account, and compiled kernels in it would run as you. Set "
+        f"{_CHOSEN_BY} to a folder that you own and nobody else can write (chmod go-w)."
+    )
+
+
+def _read_private(path: Path) -> bytes | None:
+    """Return the content of a file that no other account can write; None if it is not such a file."""
+    try:
+        handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError:
+        return None
+    with os.fdopen(handle, "rb") as file:
+        status = os.fstat(handle)
+        if not stat.S_ISREG(status.st_mode) or not _is_private(status):
+            return None
+        return file.read()
 
 
 def _may_write() -> bool:
@@ -277,11 +344,14 @@ def _readable_roots() -> tuple[Path, ...]:
 
     A sandbox sees the folder of its host like that, and need not compile what the host has.
     """
-    return tuple(dict.fromkeys([_chosen_root(), cache_root()]))
+    chosen = _chosen_root()
+    usable = [chosen] if _is_usable(chosen) else []
+    written = [cache_root()] if cache_root() != chosen else []
+    return tuple(usable + written)
 
 
 def _chosen_root() -> Path:
     """Return KINFOLK_CACHE, or the user's cache folder."""
-    chosen = os.environ.get("KINFOLK_CACHE")
+    chosen = os.environ.get(_CHOSEN_BY)
     home = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
     return Path(chosen) if chosen else Path(home) / "kinfolk" / "kernels"

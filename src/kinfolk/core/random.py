@@ -110,8 +110,14 @@ def randint(key: Any, index: Any, high: Any) -> Any:
 
 
 def seed_key(seed: int) -> int:
-    """Return the random key of a seed given by a user."""
-    return int(fold_in(0, seed & 0x7FFFFFFFFFFFFFFF))
+    """Return the random key of a seed given by a user.
+
+    Raises:
+        SettingsError: It is negative, or 2**63 or more, which are no other seeds.
+    """
+    if not 0 <= seed < 2**_KEY_BITS:
+        raise SettingsError(f"A seed is at least 0 and less than 2**{_KEY_BITS}, not {seed}.")
+    return int(fold_in(0, seed))
 
 
 def episode_key(seed: int, episode: int) -> int:

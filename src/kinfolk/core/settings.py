@@ -51,6 +51,7 @@ _BOUND_TEXTS = {
     "multiple_of": "a multiple of",
 }
 _TYPES = {int: "integer", float: "number", bool: "boolean", str: "text", Any: "any value"}
+MAX_INTEGER = 2**63  # exclusive
 _MAX_SHOWN = 60  # characters of a value in a table or message
 
 
@@ -100,10 +101,49 @@ def validate_settings(settings_class: type[S], data: Mapping[str, Any]) -> S:
     Raises:
         SettingsError: `data` is invalid; the message describes the first error.
     """
+    _check_values(settings_class.__name__, data)
     try:
         return settings_class.model_validate(dict(data))
     except ValidationError as error:
         raise SettingsError(_format_error(settings_class, error.errors()[0])) from None
+
+
+def _check_values(name: str, data: Mapping[str, Any]) -> None:
+    """Check that integers fit 64 bits, in which kernels count, and that texts can be written.
+
+    Args:
+        name: Name of the settings.
+        data: Values by name; nested tables and lists are checked too.
+
+    Raises:
+        SettingsError: A value is out of range, or a text has half a character (a lone surrogate).
+    """
+    unchecked: list[tuple[str, Any]] = [(name, data)]
+    while unchecked:
+        place, value = unchecked.pop()
+        if isinstance(value, Mapping):
+            _check_text(place, " ".join(map(str, value)))
+            unchecked += [(f"{place}.{key}", inner) for key, inner in value.items()]
+        elif isinstance(value, list | tuple):
+            unchecked += [(place, inner) for inner in value]
+        elif isinstance(value, str):
+            _check_text(place, value)
+        elif isinstance(value, int) and value >= MAX_INTEGER:
+            raise SettingsError(f"{place} must be less than 2**63, not {shorten_repr(value)}.")
+        elif isinstance(value, int) and value < -MAX_INTEGER:
+            raise SettingsError(f"{place} must be at least -2**63, not {shorten_repr(value)}.")
+
+
+def _check_text(place: str, text: str) -> None:
+    """Check that a text can be written to a file.
+
+    Raises:
+        SettingsError: It cannot.
+    """
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise SettingsError(f"{place} is not valid Unicode: {shorten_repr(text)}.") from None
 
 
 def parse_overrides(overrides: Iterable[str]) -> dict[str, Any]:
@@ -149,11 +189,18 @@ def merge_settings(base: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[
 
 
 def parse_value(text: str) -> Any:
-    """Parse a value of a command line or URI as JSON; other text is returned unchanged."""
+    """Parse a value of a command line or URI as JSON; other text is returned unchanged.
+
+    Raises:
+        SettingsError: It is a number of thousands of digits, or nested thousands of times.
+    """
     try:
         return json.loads(text)
     except json.JSONDecodeError:
         return text
+    except (ValueError, RecursionError) as error:
+        problem = f"{shorten_repr(text)} is not a value that can be read"
+        raise SettingsError(f"{problem}: {error}.") from None
 
 
 def _format_error(settings_class: type[Settings], error: Any) -> str:

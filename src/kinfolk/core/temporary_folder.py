@@ -2,7 +2,8 @@
 
 All of them lie in one folder per main process, which stays locked as long as that process lives. So
 what a killed worker leaves is removed with the folder of its main process, and what a killed main
-process leaves is removed when the next one starts.
+process leaves is removed when the next one starts: the folder, and shared memory and semaphores whose
+names begin with the folder's.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ _TIMEOUT = 20.0  # seconds
 _OPEN_DIRECTORY_FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW
 _OWNER_ALL = 0o700
 _PREFIX = "kin-"
+_SHARED_MEMORY = Path("/dev/shm")
 _MIN_STALE_SECONDS = 60.0  # a younger folder may belong to a process that has not locked it yet
 _moved_folders = itertools.count()  # numbers for unique names
 
@@ -130,6 +132,11 @@ class TemporaryFolder:
         self.folder = Path(tempfile.mkdtemp(prefix=prefix, dir=_process_folder.acquire()))
         self._open = True
 
+    @property
+    def shared_prefix(self) -> str:
+        """Start of names of shared memory and semaphores, by which they are removed after a kill."""
+        return f"{self.folder.parent.name}-"
+
     def remove(self) -> None:
         """Remove the folder and everything in it. May be called twice; never raises."""
         remove_tree(self.folder)
@@ -209,6 +216,17 @@ def remove_stale_folders() -> None:
             handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
             try:
                 fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                _remove_shared(f"{folder.name}-")
                 remove_tree(folder)
             finally:
                 os.close(handle)
+
+
+def _remove_shared(prefix: str) -> None:
+    """Remove shared memory and semaphores of a process that was killed."""
+    if not _SHARED_MEMORY.is_dir():  # other systems do not list them
+        return
+    for path in _SHARED_MEMORY.iterdir():
+        if path.name.removeprefix("sem.").startswith(prefix):
+            with suppress(OSError):  # of another user
+                path.unlink()

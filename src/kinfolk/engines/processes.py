@@ -5,14 +5,17 @@ from __future__ import annotations
 import multiprocessing
 import os
 import pickle
+import secrets
+import sys
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import CancelledError, Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import islice
 from multiprocessing.shared_memory import SharedMemory
-from typing import Any, Generic
+from typing import Any, Generic, cast
 
 from kinfolk.core.errors import EngineError
 from kinfolk.core.temporary_folder import TemporaryFolder, use_parent_folder
@@ -91,6 +94,57 @@ def _start_worker(temporary_folder: str) -> None:
     exit_with_parent(use_death_signal=False)
 
 
+def _create_segment(prefix: str, n_bytes: int) -> SharedMemory:
+    """Create a segment of shared memory.
+
+    Args:
+        prefix: Start of its name.
+        n_bytes: Its size.
+
+    Raises:
+        EngineError: There is not so much.
+    """
+    with _explaining_shared_memory():
+        segment = SharedMemory(f"{prefix}{secrets.token_hex(4)}", create=True, size=n_bytes)
+        if sys.platform == "linux":  # or writing to it would kill this process
+            try:
+                os.posix_fallocate(cast("Any", segment)._fd, 0, n_bytes)
+            except OSError:
+                segment.close()
+                segment.unlink()
+                raise
+    return segment
+
+
+@contextmanager
+def _naming_semaphores(prefix: str) -> Iterator[None]:
+    """Let the names of semaphores that are created in this block begin so; Python has no public way.
+
+    Raises:
+        EngineError: None can be created.
+    """
+    config: dict[str, Any] = cast("Any", multiprocessing.process.current_process())._config
+    before = config["semprefix"]
+    config["semprefix"] = f"/{prefix.removesuffix('-')}"
+    try:
+        with _explaining_shared_memory():
+            yield
+    finally:
+        config["semprefix"] = before
+
+
+@contextmanager
+def _explaining_shared_memory() -> Iterator[None]:
+    """Turn an `OSError` within the block into an `EngineError` that says what can be done."""
+    try:
+        yield
+    except OSError as error:
+        raise EngineError(
+            f"Shared memory (/dev/shm) cannot be used: {error.strerror}. Free or enlarge it, or use "
+            f"--engine local."
+        ) from error
+
+
 class ProcessEngine:
     """Runs tasks in worker processes, which are started at the first task and reused.
 
@@ -112,6 +166,7 @@ class ProcessEngine:
             os._exit(_NO_GUARD_EXIT)
         self._jobs = validate_jobs(jobs)
         self._segments: list[SharedMemory] = []  # of shared values
+        self._segment_folder: TemporaryFolder | None = None  # gives them their names
         self._pool: ProcessPoolExecutor | None = None
         self._temporary_folder: TemporaryFolder | None = None  # parent of the workers' own ones
 
@@ -158,7 +213,9 @@ class ProcessEngine:
     def share(self, value: Value) -> ObjectRef[Value]:
         """Copy the value into shared memory."""
         data = pickle.dumps(value, protocol=pickle.HIGHEST_PROTOCOL)
-        segment = SharedMemory(create=True, size=max(1, len(data)))
+        if self._segment_folder is None:
+            self._segment_folder = TemporaryFolder("shared-")
+        segment = _create_segment(self._segment_folder.shared_prefix, max(1, len(data)))
         assert segment.buf is not None  # it is None only after `close`
         segment.buf[: len(data)] = data
         self._segments.append(segment)
@@ -171,18 +228,22 @@ class ProcessEngine:
             segment = self._segments.pop()
             segment.close()
             segment.unlink()
+        if self._segment_folder is not None:
+            self._segment_folder.remove()
+            self._segment_folder = None
 
     def _submit(self, task: Callable[[Any], Any], item: Any) -> Future[Any]:
         """Submit a task to the pool of workers, starting it if needed."""
         for _ in range(_MAX_ATTEMPTS):
             if self._pool is None:
                 self._temporary_folder = TemporaryFolder("jobs-")
-                self._pool = ProcessPoolExecutor(
-                    self._jobs,
-                    mp_context=multiprocessing.get_context("spawn"),
-                    initializer=_start_worker,
-                    initargs=(str(self._temporary_folder.folder),),
-                )
+                with _naming_semaphores(self._temporary_folder.shared_prefix):
+                    self._pool = ProcessPoolExecutor(
+                        self._jobs,
+                        mp_context=multiprocessing.get_context("spawn"),
+                        initializer=_start_worker,
+                        initargs=(str(self._temporary_folder.folder),),
+                    )
             try:
                 return self._pool.submit(task, item)
             except BrokenProcessPool:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import csv
 import io
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields
 from typing import Any
 
+from kinfolk.core.csv_text import write_csv
 from kinfolk.core.imports import make_missing_library_error
 from kinfolk.core.spaces import WorldSpec
 from kinfolk.evaluation.failures import iter_failures
@@ -263,12 +263,8 @@ def _agent_rows(
 
 
 def to_csv(table: ColumnTable) -> bytes:
-    """Return a table as CSV with a header line; numbers keep all digits."""
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(table)
-    writer.writerows(zip(*table.values(), strict=True))
-    return text.getvalue().encode()
+    """Return a table as CSV with a header line, as `write_csv` writes it."""
+    return write_csv([[*table], *zip(*table.values(), strict=True)]).encode()
 
 
 def to_parquet(table: ColumnTable) -> bytes:

@@ -14,15 +14,25 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 import numpy as np
+from pydantic import ValidationInfo, field_validator
 
 from kinfolk.core.arrays import Bools, Ints
-from kinfolk.core.errors import NO_ERROR, ErrorSummary, PolicyFailedError, escape_lines, escape_text
+from kinfolk.core.errors import (
+    NO_ERROR,
+    ErrorSummary,
+    PolicyFailedError,
+    escape_lines,
+    escape_text,
+    require,
+)
 from kinfolk.core.settings import Settings, setting
 from kinfolk.core.spaces import WorldSpec
 from kinfolk.isolation.validation import find_invalid_action_reason
 from kinfolk.play.results import Failure
 from kinfolk.policies.base import AgentBatch, NoopPolicy
 from kinfolk.policies.build import ResolvedPolicy
+
+_MAX_LIMIT = 2**40  # in MB it fits 64 bits as bytes
 
 
 class IsolationSettings(Settings):
@@ -77,6 +87,16 @@ class IsolationSettings(Settings):
         64, "Largest file that an isolated policy may write, in MB.", ge=1
     )
     disk_limit: int = setting(64, "Size of the temporary folder of a sandboxed policy in MB.", ge=1)
+
+    @field_validator("memory_limit", "cpu_limit", "process_limit", "file_size_limit", "disk_limit")
+    @classmethod
+    def _check_range(cls, value: float | None, info: ValidationInfo) -> float | None:
+        """Refuse what the kernel cannot count; it would be blamed on the policy."""
+        require(
+            value is None or value <= _MAX_LIMIT,
+            f"{info.field_name} must be at most 2**40, not {value}.",
+        )
+        return value
 
 
 class IsolationWarning(UserWarning):

@@ -226,7 +226,8 @@ class ForkServerClient:
         }
         arguments = ["-c", _MAIN_COMMAND, json.dumps(config)]
         if sandbox is None:
-            command = [sys.executable, *arguments]
+            # Without bytecode (-B): the digest of a policy covers all files of its package.
+            command = [sys.executable, "-B", *arguments]
             env |= {**_SINGLE_THREAD_ENV, "PYTHONPATH": os.pathsep.join(get_import_paths())}
         else:
             command = bubblewrap.build_command(arguments, sandbox.paths, cache_root(), info_fd)

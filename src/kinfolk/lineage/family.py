@@ -7,11 +7,11 @@ https://alife-data-standards.github.io/alife-data-standards/phylogeny
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from typing import Any
 
+from kinfolk.core.csv_text import write_csv
 from kinfolk.core.errors import ContractError
 
 
@@ -171,18 +171,17 @@ def to_csv(family: Family, extra_columns: Mapping[str, Mapping[int, str]] | None
         family: The family, one row per member.
         extra_columns: Further columns by name, each with a text by uid; the standard allows any.
     """
-    text, extra = io.StringIO(), dict(extra_columns or {})
+    extra = dict(extra_columns or {})
     if any(member.name for member in family):
         extra["agent_id"] = {member.uid: member.name for member in family}
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow([*COLUMNS, *extra])
+    rows: list[list[Any]] = [[*COLUMNS, *extra]]
     for member in family:
         ancestors = ",".join(str(parent) for parent in member.parents) or "NONE"
         end = "inf" if member.destruction_time is None else str(member.destruction_time)
         row = [member.uid, f"[{ancestors}]", member.origin_time, end, member.group]
         values = [column.get(member.uid, "") for column in extra.values()]
-        writer.writerow([*row, member.cause or "", *values])
-    return text.getvalue()
+        rows.append([*row, member.cause or "", *values])
+    return write_csv(rows)
 
 
 def to_newick(family: Family, end_time: int) -> str:

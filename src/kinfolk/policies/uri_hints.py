@@ -51,6 +51,8 @@ def _hint_for_file(path: Path, name: str | None) -> str:
         classes = find_policy_classes(read_text(path))
     except SyntaxError as error:
         return f" {path} is not valid Python: line {error.lineno}, {error.msg}."
+    except (ValueError, RecursionError, MemoryError):  # what else the parser raises
+        return f" {path} is not valid Python."
     if not classes:
         return f" {path} holds no class; a policy is a class."
     absolute = path.resolve()

@@ -147,6 +147,11 @@ def _iter_log(folder: Path) -> Iterator[tuple[Path, bytes]]:
             with file:
                 for line, _ in _iter_verified_lines(file, plain):
                     yield plain, line
+        else:  # `create_run` makes one, and `Run.finish` replaces it by the other
+            raise DamagedRunError(
+                f"{folder} is damaged: it has neither {EVENTS_FILE} nor {COMPRESSED_EVENTS_FILE}. Its "
+                f"policies and replays can still be used; its results need a new run."
+            )
 
 
 def _parse_event(line: bytes, path: Path, number: int) -> dict[str, Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from kinfolk.core.errors import UsageError, format_suggestion
+from kinfolk.core.errors import DamagedRunError, UsageError, format_suggestion
 from kinfolk.core.events import FileChunk
 from kinfolk.store.arrays import (
     BEST,
@@ -13,6 +13,7 @@ from kinfolk.store.arrays import (
     PolicyFile,
     make_policy_chunk,
 )
+from kinfolk.store.event_log import read_events
 
 MEMBER_FOLDERS = {
     "archive": "elite",
@@ -110,6 +111,8 @@ def _find_version(run: Path, slot: str, version: str) -> Path:
     steps = {int(stem): path for stem, path in files.items() if stem.isdecimal()}
     if version in ("", BEST) and BEST in files:
         return files[BEST]
+    if version in ("", BEST) and steps:
+        _check_none_was_best(run, slot)
     if version in ("", "latest") and steps:
         return steps[max(steps)]
     if not version.isdecimal() or int(version) not in steps:
@@ -118,6 +121,24 @@ def _find_version(run: Path, slot: str, version: str) -> Path:
         problem = f"Policy '{slot}' of {run} has no version '@{version}'"
         raise UsageError(f"{problem}. It has: {known}.")
     return steps[int(version)]
+
+
+def _check_none_was_best(run: Path, slot: str) -> None:
+    """Check that a run without a best policy has evaluated none.
+
+    Raises:
+        DamagedRunError: It has; the file was removed.
+    """
+    best_step = None
+    for event in read_events(run):
+        if event.get("is_best"):
+            best_step = event["step"]
+        best_step = event.get("best_step", best_step)
+    if best_step is not None:
+        file = run / POLICY_FOLDER / slot / f"{BEST}.safetensors"
+        raise DamagedRunError(
+            f"{file} is missing, the best policy, of step {best_step}. Write @latest or @STEP for another."
+        )
 
 
 def _split_run_and_slot(path: Path) -> tuple[Path, str | None]:

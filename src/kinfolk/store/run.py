@@ -305,6 +305,7 @@ def create_run(
                 path.mkdir()  # fails for all but one of the jobs that try at the same time
             except FileExistsError:
                 continue
+            (path / event_log.EVENTS_FILE).touch()  # first: without settings it is no run yet
         return Run(path, write_run_settings(path, job, settings, policies))
     hint = "Choose another --out, or continue it with --resume."
     raise UsageError(f"{folder} exists already. {hint}")

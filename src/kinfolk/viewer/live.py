@@ -20,6 +20,7 @@ POLL_INTERVAL = 0.25  # seconds between looks for more of a run; each costs a fe
 # Seconds without a sign of life after which a page is taken for gone. The page sends one every 20
 # seconds, but browsers let hidden pages act once a minute only.
 MAX_SILENCE = 150.0
+_MAX_REASON_BYTES = 120  # of a closing message; the protocol allows 123
 
 
 async def stream_updates(run_index: RunIndex, websocket: WebSocket) -> None:
@@ -32,27 +33,45 @@ async def stream_updates(run_index: RunIndex, websocket: WebSocket) -> None:
         run_index: Where runs are looked up.
         websocket: Connection of the page; its query names the `run` and, optionally, its `replay`.
     """
-    run, replay = websocket.query_params.get("run", ""), websocket.query_params.get("replay", "")
-    await websocket.accept()
-    disconnected = asyncio.create_task(_wait_for_disconnect(websocket))
+    # The page may disconnect at any moment, which `accept`, `send_json` and `close` then raise.
+    with contextlib.suppress(WebSocketDisconnect, RuntimeError):
+        await websocket.accept()
+        disconnected = asyncio.create_task(_wait_for_disconnect(websocket))
+        try:
+            await _send_updates(run_index, websocket, disconnected)
+        except KinfolkError as error:
+            reason = str(error).encode()[:_MAX_REASON_BYTES].decode(errors="ignore")
+            await websocket.close(1000, reason)
+        finally:
+            disconnected.cancel()
+
+
+async def _send_updates(
+    run_index: RunIndex, websocket: WebSocket, disconnected: asyncio.Task[None]
+) -> None:
+    """Send a message whenever the run has grown, and close the connection at its end.
+
+    Args:
+        run_index: Where runs are looked up.
+        websocket: Connection of the page.
+        disconnected: Ends when the page is gone.
+
+    Raises:
+        KinfolkError: There is no such run or replay, or it is damaged.
+    """
+    run = websocket.query_params.get("run", "")
+    replay = websocket.query_params.get("replay", "")
     previous: dict[str, Any] = {}
-    try:
-        while not disconnected.done():
-            progress = await run_in_threadpool(_read_progress, run_index, run, replay)
-            if progress != previous:
-                await websocket.send_json(_build_message(progress, previous))
-                previous = progress
-            if progress["status"] != "running":
-                await websocket.close(1000)
-                return
-            await asyncio.wait([disconnected], timeout=POLL_INTERVAL)
-        await websocket.close(1001)  # if it is only silent
-    except KinfolkError as error:
-        await websocket.close(1000, str(error)[:100])
-    except (WebSocketDisconnect, RuntimeError):
-        pass  # the page disconnected while a message was being sent
-    finally:
-        disconnected.cancel()
+    while not disconnected.done():
+        progress = await run_in_threadpool(_read_progress, run_index, run, replay)
+        if progress != previous:
+            await websocket.send_json(_build_message(progress, previous))
+            previous = progress
+        if progress["status"] != "running":
+            await websocket.close(1000)
+            return
+        await asyncio.wait([disconnected], timeout=POLL_INTERVAL)
+    await websocket.close(1001)  # if it is only silent
 
 
 async def _wait_for_disconnect(websocket: WebSocket) -> None:

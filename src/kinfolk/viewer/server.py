@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import json
 import math
+import re
 import secrets
 import socket
 import struct
@@ -26,6 +27,7 @@ from starlette.routing import Route, WebSocketRoute
 from starlette.types import ASGIApp
 
 from kinfolk.core.errors import KinfolkError, UsageError
+from kinfolk.core.settings import shorten_repr
 from kinfolk.replay.codec import FRAMES, SERIES
 from kinfolk.replay.reader import Replay
 from kinfolk.viewer.connections import TimedHTTPProtocol
@@ -87,7 +89,7 @@ def make_app(
         "/api/runs/{run}/pages/{page}": _serve_page,
         replay: _serve_replay,
         f"{replay}/series": _serve_series,
-        f"{replay}/frames/{{chunk:int}}": _serve_frames,
+        f"{replay}/frames/{{chunk}}": _serve_frames,
     }
     routes: list[Any] = [
         Route(path, _handle_errors(run_index, handler)) for path, handler in handlers.items()
@@ -99,7 +101,7 @@ def make_app(
 
 
 def _handle_errors(run_index: RunIndex, handler: Handler) -> Endpoint:
-    """Return an endpoint that answers kinfolk's errors with status 404 or 422 and their message.
+    """Return an endpoint that answers kinfolk's errors with status 400, 404 or 422 and their message.
 
     It is not a coroutine, so that starlette runs it, and the file access in it, in a thread.
     """
@@ -111,6 +113,8 @@ def _handle_errors(run_index: RunIndex, handler: Handler) -> Endpoint:
             return handler(run_index, request)
         except KinfolkError as error:
             status = 404 if isinstance(error, UsageError) else 422
+            if isinstance(error, _BadNumberError):
+                status = 400
             return FiniteJSONResponse({"error": str(error)}, status_code=status)
 
     return endpoint
@@ -170,20 +174,35 @@ def _serve_replay(run_index: RunIndex, request: Request) -> Response:
     return FiniteJSONResponse(answer)
 
 
+class _BadNumberError(UsageError):
+    """A request names a chunk by what is not a number."""
+
+
+def _parse_chunk_number(text: str) -> int:
+    """Return the number of a chunk in a request.
+
+    Raises:
+        _BadNumberError: It is not a number of at most nine digits.
+    """
+    if not re.fullmatch("[0-9]{1,9}", text):
+        problem = f"not {shorten_repr(text)}"
+        raise _BadNumberError(f"A chunk has a number of at most nine digits, {problem}.")
+    return int(text)
+
+
 def _serve_series(run_index: RunIndex, request: Request) -> Response:
     """Answer with the SERI records from chunk `from` on, each after its length as uint32."""
     replay = _get_replay(run_index, request)
-    first = request.query_params.get("from", "0")
-    if not first.isdecimal():
-        raise UsageError(f"The parameter 'from' must be the number of a chunk, not '{first}'.")
-    payloads = [replay.read_compressed(record) for record in replay.records[SERIES][int(first) :]]
+    first = _parse_chunk_number(request.query_params.get("from", "0"))
+    payloads = [replay.read_compressed(record) for record in replay.records[SERIES][first:]]
     data = b"".join(struct.pack("<I", len(payload)) + payload for payload in payloads)
     return Response(data, media_type=_BINARY_MEDIA_TYPE)
 
 
 def _serve_frames(run_index: RunIndex, request: Request) -> Response:
     """Answer with the FRAM record of one chunk."""
-    replay, chunk = _get_replay(run_index, request), request.path_params["chunk"]
+    replay = _get_replay(run_index, request)
+    chunk = _parse_chunk_number(request.path_params["chunk"])
     records = replay.records[FRAMES]
     if chunk >= len(records):
         raise UsageError(f"{replay.path} has {len(records)} chunks of frames, not {chunk + 1}.")

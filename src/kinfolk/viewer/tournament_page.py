@@ -64,6 +64,7 @@ def export_tournament_page(folder: Path) -> bytes:
         *(_format_matrix(table, last) for table in last["payoffs"]),
         _format_player(last["replays"]),
         _format_failures(settings, last, failures),
+        _format_refused(settings.get("refused", {})),  # runs of earlier versions have none
     ]
     before, after = fill_template(_DATA_MARK).split(_DATA_MARK)
     # The frame shows one game, not the page of a tournament.
@@ -269,6 +270,14 @@ def _format_failures(
     shown = f"{len(rows)} of {failures['total']} failures"
     table = _format_table("", failures["headings"], rows).replace("<td>", '<td class="text">')
     return f"<h2>Failures</h2>\n{texts}\n<details><summary>{shown}</summary>\n{table}</details>"
+
+
+def _format_refused(refused: Mapping[str, str]) -> str:
+    """Return the section about submissions that were not admitted; nothing if all were."""
+    rows = [[escape(name), escape(reason)] for name, reason in refused.items()]
+    if not rows:
+        return ""
+    return _format_table("Refused", ["submission", "reason"], rows)
 
 
 def _format_player(replays: Sequence[str]) -> str:

@@ -8,6 +8,7 @@ from kinfolk.jobs.tournament.submissions import hash_submission, read_submission
 from kinfolk.play.sides import find_sides
 from kinfolk.play.task import WorldRef
 from kinfolk.policies.base import NoopPolicy
+from kinfolk.policies.resolve import resolve
 
 SOURCE = "from kinfolk.policies.base import NoopPolicy\n\n\nclass Mine(NoopPolicy):\n    x = 1\n"
 
@@ -16,6 +17,10 @@ def write(path, text=SOURCE):
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text)
     return path
+
+
+def digest(uri):
+    return hash_submission(resolve(uri, trusted=False))
 
 
 def test_a_folder_holds_a_policy_per_file_and_package(tmp_path):
@@ -126,11 +131,10 @@ def test_policies_of_one_side_are_refused_where_sides_are_exchanged():
 def test_the_hash_of_a_policy_is_that_of_its_files(tmp_path):
     here = write(tmp_path / "here" / "__init__.py")
     there = write(tmp_path / "there" / "__init__.py")
-    uris = [f"file:{file}:Mine" for file in (here, there)]
-    assert hash_submission(uris[0]) == hash_submission(uris[1])
+    assert digest(f"file:{here}:Mine") == digest(f"file:{there}:Mine")
     write(tmp_path / "there" / "parts.py", "x = 1\n")
-    assert hash_submission(uris[0]) != hash_submission(uris[1])
-    assert hash_submission("kin://noop") != hash_submission("kin://random")
+    assert digest(f"file:{here}:Mine") != digest(f"file:{there}:Mine")
+    assert digest("kin://noop") != digest("kin://random")
 
 
 def test_a_list_of_policies_and_a_missing_folder_are_explained():

@@ -10,7 +10,7 @@ import typer
 
 from kinfolk.cli.compile import compile_kernels
 from kinfolk.cli.figures import print_figures
-from kinfolk.cli.output import JsonOption, note, print_json, print_table
+from kinfolk.cli.output import JsonOption, echo, note, print_json, print_table
 from kinfolk.cli.world_figures import measure_worlds, show_revisions, show_worlds
 from kinfolk.core.errors import UnknownNameError, format_suggestion
 
@@ -82,7 +82,7 @@ def _show_roles(report: Report) -> None:
         *({"name": name, **report[name]} for name in names),
     )
     low, high = report["original"]
-    print(
+    echo(
         f"{report['ratio']:,.0f} times un-compiled code ({report['uncompiled']:,.0f} agent-steps/s);"
         f" the original's scripted roles: {low} to {high} (its note)."
     )
@@ -97,7 +97,7 @@ def _show_roles(report: Report) -> None:
         *job["engines"],
         job["small"],
     )
-    print(f"Two processes play {job['scaling']:.2f} times the games of one.")
+    echo(f"Two processes play {job['scaling']:.2f} times the games of one.")
 
 
 def _measure_ranks() -> Report:
@@ -203,7 +203,7 @@ def _show_isolation(report: Report) -> None:
         *report["scaling"],
     )
     first_ms = min(row["first_ms"] for row in report["scaling"])
-    print(
+    echo(
         f"A bare process is woken by a pipe and replies. The first worker takes {first_ms:.0f} ms."
     )
     print_figures(
@@ -215,7 +215,7 @@ def _show_isolation(report: Report) -> None:
     )
     for row in report["slots"]:
         if "skipped" in row:
-            print(f"The {row['policy']} policy was skipped. {row['skipped']}")
+            echo(f"The {row['policy']} policy was skipped. {row['skipped']}")
     busy = report["busy"]
     print_figures(
         f"{busy['agents']} agents that work for a millisecond, {busy['cores']} cores",

@@ -24,7 +24,7 @@ from kinfolk.cli.evaluation_runs import (
     run_with_progress,
 )
 from kinfolk.cli.flags import flag_name, job_call
-from kinfolk.cli.output import command, hint, print_json, print_table, stdout_for_document
+from kinfolk.cli.output import command, echo, hint, print_json, print_table, stdout_for_document
 from kinfolk.cli.run_lifecycle import JobCall
 from kinfolk.core.errors import UsageError
 from kinfolk.evaluation.formatting import describe_comparison, format_estimate, format_sample_size
@@ -78,7 +78,7 @@ def compare(
         print_json(_build_document(run, settings, last))
     else:
         _print_results(settings, last)
-        print(f"The run lies in {run.folder}")
+        echo(f"The run lies in {run.folder}")
         if settings.replays:
             hint(f"Watch it: {command('view', run.folder)}")
     if always_failed:
@@ -255,7 +255,7 @@ def _print_comparison(world: str, seed: int, last: dict[str, Any]) -> None:
     title = f"{world}, seed {seed}: {last['metric']} per episode"
     print_table(title, ("policy", "mean (95 %)", "n", "failures"), rows)
     for line in (*describe_comparison(last), *last["notes"]):
-        print(line)
+        echo(line)
 
 
 def _print_ratings(world: str, last: dict[str, Any]) -> None:

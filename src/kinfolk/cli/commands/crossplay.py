@@ -27,12 +27,12 @@ def crossplay(context: typer.Context, policies: PoliciesArgument = None) -> None
     crossplay.json and tournament.html.
     """
     meeting = MeetingCommand("crossplay", jobs.CrossPlay, jobs.crossplay, _check)
-    run, _, last = meeting.run(job_call(context), policies)
+    run, settings, last = meeting.run(job_call(context), policies)
     if last is None:
         return
     print_matrices(last["payoffs"])
     _print_analysis(last)
-    print_place(run)
+    print_place(run, settings)
 
 
 def _check(settings: Any) -> None:

@@ -24,6 +24,7 @@ from kinfolk.cli.evaluation_runs import (
     run_with_progress,
 )
 from kinfolk.cli.flags import job_call
+from kinfolk.cli.output import echo
 from kinfolk.cli.scenarios import (
     ScenarioFileOption,
     ScenarioOption,
@@ -66,7 +67,7 @@ def eval_command(
         print_summary(settings.world, settings.seed, summary, run)
         if plot:
             plot_populations(settings)
-        print(f"The run lies in {run.folder}")
+        echo(f"The run lies in {run.folder}")
         if settings.replays:
             output.hint(f"Watch it: {output.command('view', run.folder)}")
     if always_failed:
@@ -137,9 +138,9 @@ def print_summary(world: str, seed: int, summary: dict[str, Any], run: Any) -> N
         _print_estimates("", "metric", "mean", summary["metrics"])
     _print_slot_metrics(summary.get("slot_metrics", {}), list(summary["returns"]))
     if summary["invalid_actions"]:
-        print(f"{summary['invalid_actions']} actions were invalid, and replaced by doing nothing.")
+        echo(f"{summary['invalid_actions']} actions were invalid, and replaced by doing nothing.")
     for note in summary["notes"]:
-        print(note)
+        echo(note)
 
 
 def _print_estimates(title: str, names: str, value: str, estimates: dict[str, Any]) -> None:

@@ -10,7 +10,7 @@ import typer
 from kinfolk import jobs
 from kinfolk.cli.compile import compile_kernels
 from kinfolk.cli.flags import job_call
-from kinfolk.cli.output import note, print_json, print_plot, print_table, progress
+from kinfolk.cli.output import echo, note, print_json, print_plot, print_table, progress
 from kinfolk.cli.run_lifecycle import format_policy_uris, interruptible
 from kinfolk.evaluation.formatting import (
     format_estimate,
@@ -34,11 +34,11 @@ def nets(context: typer.Context) -> None:
         names = _print_result(settings, events)
         if settings.archive:
             _print_archive(run, settings)
-        print(f"The run lies in {run.folder}; its nets play as {format_policy_uris(run, names)}")
+        echo(f"The run lies in {run.folder}; its nets play as {format_policy_uris(run, names)}")
         every, done = settings.hall_every, events[-1]["generations"]
         if every is not None and done >= every:
             uris = [f"run:{run.folder}@hall/{name}-{done - done % every}" for name in names]
-            print(f"The hall of fame plays too: its last champions are {', '.join(uris)}")
+            echo(f"The hall of fame plays too: its last champions are {', '.join(uris)}")
     if events[-1]["goal_reached"] is False:
         raise typer.Exit(1)
 
@@ -104,14 +104,14 @@ def _print_result(settings: Any, events: Sequence[Mapping[str, Any]]) -> list[st
         rows,
     )  # fmt: skip
     if last["best"]:
-        print(
+        echo(
             "@best is the net with the best score of all held-out evaluations; its score above is on "
             "other episodes."
         )
     if settings.goal is not None:
         reached = f"reached in generation {last['generations'] - 1}"
         outcome = reached if last["goal_reached"] else "not reached"
-        print(f"The goal, {settings.goal_of} of {settings.goal:g}, was {outcome}.")
+        echo(f"The goal, {settings.goal_of} of {settings.goal:g}, was {outcome}.")
     return names
 
 
@@ -123,11 +123,11 @@ def _print_archive(run: Any, settings: Any) -> None:
     filled = grid[grid == grid]
     low, high = float(filled.min()), float(filled.max())
     scale = f"fitness from {low:.3g} (.) to {high:.3g} (@)"
-    print(f"MAP-Elites archive, {scale}; empty cells are blank")
-    print(f"  down: {axes[0]}" + (f"; across: {axes[1]}" if len(axes) > 1 else ""))
+    echo(f"MAP-Elites archive, {scale}; empty cells are blank")
+    echo(f"  down: {axes[0]}" + (f"; across: {axes[1]}" if len(axes) > 1 else ""))
     for line in grid.reshape(grid.shape[0], -1):
         cells = (" " if value != value else _shade(value, low, high) for value in line)
-        print("  |" + "".join(cells) + "|")
+        echo("  |" + "".join(cells) + "|")
 
 
 def _shade(value: float, low: float, high: float) -> str:

@@ -10,7 +10,7 @@ import typer
 from kinfolk import jobs
 from kinfolk.cli.compile import compile_kernels
 from kinfolk.cli.flags import job_call
-from kinfolk.cli.output import command, hint, print_json, print_plot, print_table, progress
+from kinfolk.cli.output import command, echo, hint, print_json, print_plot, print_table, progress
 from kinfolk.cli.role_reports import (
     last_of_kind,
     print_archive,
@@ -162,7 +162,7 @@ def _print_report(
         print_archive_course(generations)
     else:
         _print_course(generations, champion)
-    print(f"The run lies in {folder}")
+    echo(f"The run lies in {folder}")
     hints = {
         command("view", folder): "watch it in the browser",
         command("export", "phylogeny", folder): "the family tree of its roles",
@@ -185,33 +185,33 @@ def _print_comparison(settings: Any, champion: dict[str, Any]) -> None:
     headings = ("", f"{champion['metric']} (95 %)", "won, % (95 %)", "champion ahead by (95 %)")
     print_table(f"{settings.world}: {games}", headings, rows)
     if champion["ratio"] is not None:
-        print(f"The champion scores {champion['ratio']:.2f} times the score of the seeded team.")
+        echo(f"The champion scores {champion['ratio']:.2f} times the score of the seeded team.")
 
 
 def _print_champion(champion: dict[str, Any]) -> None:
     """Print the roles of the champion with their credit and their behaviors."""
-    print("\nThe champion, and what its team loses without one agent of a role:")
+    echo("\nThe champion, and what its team loses without one agent of a role:")
     credit = champion["credit"]
     for name in sorted(champion["team"], key=lambda role: -credit[role][0]):
         lost = format_estimate_1dp(credit[name])
         games = f"n = {format_sample_size(credit[name])}"
-        print(f"  {champion['team'][name]} x {name}: {lost} {champion['metric']}, {games}")
-        print(f"      {champion['programs'][name]}")
+        echo(f"  {champion['team'][name]} x {name}: {lost} {champion['metric']}, {games}")
+        echo(f"      {champion['programs'][name]}")
         shares = champion["behavior_shares"].get(name, {})
         acted = [f"{behavior} {100 * share:.0f} %" for behavior, share in shares.items()]
         if acted:
-            print(f"      acts: {', '.join(acted[:_MAX_SHARES])}")
+            echo(f"      acts: {', '.join(acted[:_MAX_SHARES])}")
 
 
 def _print_explanation(champion: dict[str, Any]) -> None:
     """Print how the champion differs from the seeded team, and what each part of it gives."""
-    print("\nThe champion against the seeded team:")
+    echo("\nThe champion against the seeded team:")
     for line in champion["changes"]:
-        print(f"  {line}")
+        echo(f"  {line}")
     if champion["parts"]:
-        print(f"\nWhat it loses, in {champion['metric']}, if a part is put back as seeded:")
+        echo(f"\nWhat it loses, in {champion['metric']}, if a part is put back as seeded:")
     for part, lost in champion["parts"].items():
-        print(f"  {_PARTS[part]:<34} {format_estimate_with(lost, lambda v: f'{v:+,.0f}')}")
+        echo(f"  {_PARTS[part]:<34} {format_estimate_with(lost, lambda v: f'{v:+,.0f}')}")
 
 
 def _print_held_out(champion: dict[str, Any]) -> None:
@@ -225,7 +225,7 @@ def _print_held_out(champion: dict[str, Any]) -> None:
         )  # fmt: skip
     if rows:
         headings = ("", "seeded team (95 %)", "champion (95 %)", "champion ahead by (95 %)", "n")
-        print()
+        echo()
         print_table("Held-out settings", headings, rows)
 
 
@@ -235,19 +235,19 @@ def _print_live_course(games: list[dict[str, Any]], champion: dict[str, Any]) ->
     for game in games:
         scores.setdefault(game["generation"], []).append(game["team_score"])
     means = [max(0.0, sum(group) / len(group)) for group in scores.values()]
-    print()
+    echo()
     print_plot(f"{champion['metric']} per game, over {len(means)} generations", means)
-    print(f"{len(games):,} games, {games[-1]['n_roles']} roles.")
+    echo(f"{len(games):,} games, {games[-1]['n_roles']} roles.")
 
 
 def _print_course(generations: list[dict[str, Any]], champion: dict[str, Any]) -> None:
     """Plot the teams' advantage over generations, and print how the shares of behaviors changed."""
     advantage = [max(0.0, event["advantage"]) for event in generations]
     over = f"over {len(advantage)} generations"
-    print()
+    echo()
     print_plot(f"{champion['metric']} above the seeded team, {over}", advantage)
     last = generations[-1]
-    print(
+    echo(
         f"{last['games']:,} games, {last['n_roles']} roles; in the last generation teams beat the "
         f"seeded one in {100 * last['win_rate_vs_seeded']:.0f} % of games on the same episodes, "
         f"diversity {last['diversity']:.2f}."
@@ -257,5 +257,5 @@ def _print_course(generations: list[dict[str, Any]], champion: dict[str, Any]) -
     extremes = (*by_change[:-4:-1], *by_change[:3])
     changes = [f"{n} {100 * first[n]:.0f} to {100 * end[n]:.0f} %" for n in extremes]
     if len(generations) > 1:
-        print("Share of roles in the pool that have a behavior, from first to last generation:")
-        print(f"  {'; '.join(changes[:3])};\n  {'; '.join(changes[3:])}.")
+        echo("Share of roles in the pool that have a behavior, from first to last generation:")
+        echo(f"  {'; '.join(changes[:3])};\n  {'; '.join(changes[3:])}.")

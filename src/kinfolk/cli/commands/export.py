@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from kinfolk.cli.commands.pictures import gif, html, mp4, png
-from kinfolk.cli.output import note
+from kinfolk.cli.output import echo, note
 from kinfolk.cli.run_lifecycle import run_argument
 from kinfolk.core.errors import DamagedRunError, SettingsError, UsageError
 
@@ -301,11 +301,13 @@ def _print_or_write(data: str | bytes, out: Path | None, message: str) -> None:
     """
     from kinfolk.store.files import write_atomic
 
+    content = data.encode() if isinstance(data, str) else data
     if out is not None:
-        write_atomic(out, data.encode() if isinstance(data, str) else data)
+        write_atomic(out, content)
         note(message)
-    elif isinstance(data, str):
-        print(data, end="")
+    elif sys.stdout.isatty():
+        echo(content.decode(errors="replace"), end="")
     else:
-        sys.stdout.buffer.write(data)
+        sys.stdout.flush()
+        sys.stdout.buffer.write(content)
         sys.stdout.flush()

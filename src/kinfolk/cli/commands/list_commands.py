@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from kinfolk.cli.completion import complete_world, filter_by_prefix, list_entries
-from kinfolk.cli.output import JsonOption, print_json, print_list
+from kinfolk.cli.output import JsonOption, echo, print_json, print_list
 from kinfolk.core.errors import UnknownNameError, UsageError, format_suggestion
 from kinfolk.jobs import JOB_SETTINGS
 
@@ -206,12 +206,12 @@ def settings(
     if json:
         print_json({"name": words, "settings": [field.to_dict() for field in fields]})
         return
-    print(words)
+    echo(words)
     for field in fields:
         default = "" if field.required else "default "
         facts = [field.type_name, default + field.default_text if field.default_text else ""]
-        print(f"  {field.name}: {'; '.join(fact for fact in (*facts, field.bounds) if fact)}")
-        print(f"      {field.description}")
+        echo(f"  {field.name}: {'; '.join(fact for fact in (*facts, field.bounds) if fact)}")
+        echo(f"      {field.description}")
 
 
 def _iterate_settings(name: str) -> Iterator[SettingField]:
@@ -277,7 +277,7 @@ def _convert_settings(name: str, path: Path) -> None:
     converted = from_upstream(config)
     print_json(converted.settings.model_dump(mode="json", exclude_defaults=True))
     for key, reason in converted.ignored.items():
-        typer.echo(f"Ignored: {key} ({reason}).", err=True)
+        echo(f"Ignored: {key} ({reason}).", err=True)
 
 
 def _load_settings(name: str) -> type[Settings]:

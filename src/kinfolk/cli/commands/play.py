@@ -63,7 +63,8 @@ def play(
             if tell is not None:
                 tell(tick)
             else:
-                print(f"\x1b[2J\x1b[Htick {tick}\n{game.render_text(0)}", flush=True)
+                sys.stdout.write("\x1b[2J\x1b[H")  # clears the screen
+                output.echo(f"tick {tick}\n{game.render_text(0)}")
                 time.sleep(1.0 / speed)
     [result] = results
     if call.json:
@@ -76,7 +77,7 @@ def play(
         [(n, result.returns[n], result.lives[n], result.ticks_lived[n]) for n in names],
     )
     counted = [f"{name} {value:g}" for name, value in result.counters.items() if value]
-    print(textwrap.fill(", ".join(counted), 100))
+    output.echo(textwrap.fill(", ".join(counted), 100))
     if run is not None:
         output.hint(f"Watch it again: {output.command('view', run.folder)}")
 
@@ -165,7 +166,9 @@ def explain(context: typer.Context) -> None:
 def _print_explanation(explanation: Any, tick: int) -> None:
     """Print what one agent did, and why the other behaviors did not act."""
     facts = ", ".join(f"{name} {value}" for name, value in explanation.facts.items())
-    print(f"Agent {explanation.uid} in tick {tick}, {facts}:")
-    print(f"  {explanation.behavior or 'nothing'} acts: {', '.join(explanation.action.values())}")
+    output.echo(f"Agent {explanation.uid} in tick {tick}, {facts}:")
+    output.echo(
+        f"  {explanation.behavior or 'nothing'} acts: {', '.join(explanation.action.values())}"
+    )
     for behavior, verdict in explanation.rejected:
-        print(f"  {behavior}: {verdict}")
+        output.echo(f"  {behavior}: {verdict}")

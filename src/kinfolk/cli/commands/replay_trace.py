@@ -10,6 +10,7 @@ import typer
 
 from kinfolk.cli import output
 from kinfolk.cli.compile import compile_kernels
+from kinfolk.cli.output import echo
 from kinfolk.core.errors import KinfolkError, UsageError
 
 
@@ -29,7 +30,7 @@ def replay_trace(
         row = _replay_file(path, compiled)
         rows.append(row)
         if not json and not row["matches"]:
-            typer.echo(f"{path}: {row['error'] or row['message']}", err=True)
+            echo(f"{path}: {row['error'] or row['message']}", err=True)
     if json:
         output.print_json([{k: v for k, v in row.items() if k != "message"} for row in rows])
     else:

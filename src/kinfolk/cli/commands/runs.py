@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from itertools import islice
@@ -14,6 +13,7 @@ import typer
 from kinfolk.cli.completion import complete_engine
 from kinfolk.cli.output import (
     JsonOption,
+    echo,
     note,
     print_json,
     print_table,
@@ -64,13 +64,13 @@ def runs(
         stored = {run.name: run for run in listed}
         print_json([_build_entry(stored[summary.name], summary) for summary in chosen])
     elif not chosen:
-        print(f"There are no {'such ' if listed else ''}runs in {root}.")
+        echo(f"There are no {'such ' if listed else ''}runs in {root}.")
     else:
         rows = [["" if cell is None else cell for cell in summary] for summary in chosen]
         print_table("Runs", RunSummary._fields, rows)
     for run in listed:
         if isinstance(run, DamagedRun):
-            print(f"{run.name} is damaged. {run.problem}", file=sys.stderr)
+            echo(f"{run.name} is damaged. {run.problem}", err=True)
 
 
 def _build_entry(run: Any, summary: Any) -> dict[str, Any]:
@@ -118,9 +118,9 @@ def capsule(
     if json:
         print_json({"capsule": str(path), **manifest})
         return
-    print(f"{path} holds {len(manifest['sha256'])} files of {run}. Check it: kinfolk verify {path}")
+    echo(f"{path} holds {len(manifest['sha256'])} files of {run}. Check it: kinfolk verify {path}")
     for uri in manifest["sources"]:
-        print(f"Not in it, but needed to verify it: the file of {uri}")
+        echo(f"Not in it, but needed to verify it: the file of {uri}")
 
 
 def verify(
@@ -147,7 +147,7 @@ def verify(
         report = _repeat(stored, folder / "again", engine, jobs, json, policies, sample)
     report = {"capsule": str(file), "equality": promise, **report}
     if not json:
-        print(f"Equality that this machine can promise: {promise}.")
+        echo(f"Equality that this machine can promise: {promise}.")
     _report(str(file), report, json)
 
 
@@ -221,12 +221,12 @@ def _report(name: str, report: dict[str, Any], json: bool) -> None:
         print_json(report)
     elif report["equal"] and report["events"] < report["of"]:
         n, total = report["events"], report["of"]
-        print(f"{name} is equal as far as it was run again: the first {n} of {total} events.")
+        echo(f"{name} is equal as far as it was run again: the first {n} of {total} events.")
     elif report["equal"]:
-        print(f"{name} is equal: the run again gave the same events and files, byte for byte.")
+        echo(f"{name} is equal: the run again gave the same events and files, byte for byte.")
     else:
-        print(f"{name} is NOT equal. The first differences:")
+        echo(f"{name} is NOT equal. The first differences:")
         for difference in report["differences"]:
-            print(f"  {difference}")
+            echo(f"  {difference}")
     if not report["equal"]:
         raise typer.Exit(1)

@@ -15,6 +15,7 @@ from kinfolk.cli.evaluation_runs import check_policies, read_last_event
 from kinfolk.cli.flags import job_call, settings_command
 from kinfolk.cli.output import (
     command,
+    echo,
     note,
     print_json,
     print_table,
@@ -209,8 +210,8 @@ def _run_sweep(job: str, call: JobCall, options: dict[str, Any]) -> None:
         print_json({"run": str(run.folder), **last})
         return
     _print_summary(last)
-    print(f"The tables are {run.folder / 'table.csv'} and {run.folder / 'summary.csv'}.")
-    print(figure)
+    echo(f"The tables are {run.folder / 'table.csv'} and {run.folder / 'summary.csv'}.")
+    echo(figure)
 
 
 def _build_settings(job: str, call: JobCall, options: dict[str, Any]) -> dict[str, Any]:
@@ -303,6 +304,6 @@ def _print_summary(last: dict[str, Any]) -> None:
     if last["best"] is not None:
         values = last["settings"][last["best"]]
         best = ", ".join(f"{name} = {value}" for name, value in values.items())
-        print(f"Trial {last['best']} is the best of {len(last['settings'])}: {best}.")
+        echo(f"Trial {last['best']} is the best of {len(last['settings'])}: {best}.")
     for text in last["notes"]:
-        print(text)
+        echo(text)

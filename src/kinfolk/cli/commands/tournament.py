@@ -21,7 +21,7 @@ from kinfolk.cli.evaluation_runs import (
     run_with_progress,
 )
 from kinfolk.cli.flags import job_call
-from kinfolk.cli.output import print_json, print_table, stdout_for_document
+from kinfolk.cli.output import echo, note, print_json, print_table, stdout_for_document
 from kinfolk.cli.run_lifecycle import JobCall
 from kinfolk.evaluation.formatting import (
     describe_counts,
@@ -58,9 +58,9 @@ def tournament(context: typer.Context, policies: PoliciesArgument = None) -> Non
     for side in dict.fromkeys(standing[2] for standing in last["standings"]):
         _print_standings(settings.world, side, last["standings"])
     for text in describe_standings(settings.format, last["standings"]):
-        print(text)
+        echo(text)
     print_matrices(last["payoffs"])
-    print_place(run)
+    print_place(run, settings)
 
 
 class MeetingCommand(NamedTuple):
@@ -115,7 +115,10 @@ def add_submissions(call: JobCall, sources: Sequence[str] | None) -> None:
     from kinfolk.jobs.tournament.submissions import read_submissions
 
     if sources:
-        call.flags.update(merge_settings(read_submissions(sources), dict(call.flags)))
+        settings = read_submissions(sources)
+        for name, reason in settings.get("refused", {}).items():
+            note(f"{name} is refused and does not play: {reason}.")
+        call.flags.update(merge_settings(settings, dict(call.flags)))
 
 
 def _check(settings: Any) -> None:
@@ -160,11 +163,13 @@ def _iter_uris(policies: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
             yield name, value
 
 
-def print_place(run: Any) -> None:
-    """Print where the run and its page lie."""
+def print_place(run: Any, settings: Any) -> None:
+    """Print which submissions did not play, and where the run and its page lie."""
     from kinfolk.viewer.tournament_page import PAGE_FILE
 
-    print(f"The run lies in {run.folder}; open {run.folder / PAGE_FILE} in a browser.")
+    for name, reason in settings.refused.items():
+        echo(f"Refused: {name}: {reason}.")
+    echo(f"The run lies in {run.folder}; open {run.folder / PAGE_FILE} in a browser.")
 
 
 def write_page(run: Any) -> None:
@@ -237,4 +242,4 @@ def print_matrices(payoffs: Sequence[Sequence[Any]]) -> None:
             numbers = [str(i + 1) for i in range(len(short))]
             print_table(title, ("", *numbers), rows)
             named = (f"{number} {name}" for number, name in zip(numbers, short, strict=True))
-            print(f"Columns: {', '.join(named)}.")
+            echo(f"Columns: {', '.join(named)}.")

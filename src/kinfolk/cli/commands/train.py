@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
@@ -14,7 +13,7 @@ from kinfolk.cli.commands.tournament import print_matrices
 from kinfolk.cli.compile import compile_kernels
 from kinfolk.cli.flags import job_call, warn_of_idle_slots
 from kinfolk.cli.hints import refuse_name_as_config
-from kinfolk.cli.output import note, print_json, print_table, progress
+from kinfolk.cli.output import echo, note, print_json, print_table, progress
 from kinfolk.cli.run_lifecycle import format_policy_uris, interruptible
 from kinfolk.core.errors import UsageError
 from kinfolk.core.imports import import_libraries
@@ -60,7 +59,7 @@ def train_command(
     run, settings = call.open_run("train", jobs.Train, _check)
     if previous:
         for name in run.drop_damaged_checkpoints():
-            print(f"The damaged checkpoint {name} was removed.", file=sys.stderr)
+            echo(f"The damaged checkpoint {name} was removed.", err=True)
     loggers = open_loggers(run.folder, run.name, settings.model_dump(), tensorboard, wandb)
     if run.status != "done":
         idle = describe_idle_jobs(settings, engine.jobs)
@@ -218,15 +217,15 @@ def _print_report(run: Any, settings: Any, events: list[dict[str, Any]]) -> None
     print_table(f"{settings.world}: {length}; stopped by {result['reason']}", headings, rows)
     if update["length"] is not None:
         recent = min(settings.stats_window, result["episodes"])
-        print(
+        echo(
             f"The last {recent} episodes of this training were {update['length']:,.0f} ticks long; n "
             f"counts those in which the slot had a life."
         )
     if result["reason"] == "steps":
         for text in describe_budget(settings.steps, {"": result["step"]}):
-            print(text)
+            echo(text)
     if won:
-        print(WIN_RATE_NOTE)
+        echo(WIN_RATE_NOTE)
     if last["evaluations"]:
         _print_evaluation(last["evaluations"][-1])
     if last["league"] is not None:
@@ -237,9 +236,9 @@ def _print_report(run: Any, settings: Any, events: list[dict[str, Any]]) -> None
         owners = [slot for slot in settings.slots if settings.net_owner(slot) is slot]
         trained = [slot.id for slot in owners if slot.trainable]
     moment = "@latest" if result["best_step"] is None else "@best"
-    print(f"The run lies in {run.folder}; play it as {format_policy_uris(run, trained, moment)}")
+    echo(f"The run lies in {run.folder}; play it as {format_policy_uris(run, trained, moment)}")
     if not settings.league and not settings.has_comparable_score:
-        print(
+        echo(
             "No checkpoint is the best: the scores of learners that play each other cannot be compared. "
             "Set evaluation.metric, or play all but one of them by a fixed policy in evaluation.slots."
         )
@@ -255,17 +254,15 @@ def _print_league(run: Any, event: dict[str, Any]) -> None:
                 continue
             known = zip(names, weights, strict=True)
             shares = [f"{name} {weight:.2f}" for name, weight in known if weight >= _LEAST_SHARE]
-            print(f"{title}{of}: {', '.join(shares)}.")
+            echo(f"{title}{of}: {', '.join(shares)}.")
     for text in describe_mixtures(event):
-        print(text)
+        echo(text)
     place = run.folder
-    print(
-        f"Members play as run:{place}@league/NAME; measure their mixture: kinfolk exploit {place}"
-    )
+    echo(f"Members play as run:{place}@league/NAME; measure their mixture: kinfolk exploit {place}")
     sides = [side for side, *_ in event["mixtures"] if side]
     if sides:
         last = " ".join(f"{side}/last=run:{place}/{side}" for side in sides)
-        print(f"Measure the last nets: kinfolk exploit {last}")
+        echo(f"Measure the last nets: kinfolk exploit {last}")
 
 
 def _print_evaluation(event: dict[str, Any]) -> None:

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from kinfolk.cli.completion import complete_run
-from kinfolk.cli.output import note
+from kinfolk.cli.output import echo, note
 from kinfolk.cli.run_lifecycle import run_argument
 from kinfolk.core.errors import UsageError
 from kinfolk.core.imports import import_libraries
@@ -92,7 +92,7 @@ def _serve(root: Path, host: str, port: int, fragment: str, browser: bool) -> No
 
     def ready(address: str) -> None:
         """Print the address of the page, and open it in a browser if wanted."""
-        print(f"Looking at {root}. Open {address}{fragment}", flush=True)
+        echo(f"Looking at {root}. Open {address}{fragment}")
         note("Ctrl-C ends it.")
         if browser and sys.stdout.isatty():
             import webbrowser

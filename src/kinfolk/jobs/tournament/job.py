@@ -63,7 +63,7 @@ def tournament(
         UsageError: A policy cannot play, or has changed since the run was stopped.
     """
     players, plan = check_tournament(settings)
-    hashes = [hash_submission(player.uri) for player in players]
+    hashes = [hash_submission(policy) for policy in plan.policies]
     if resume is not None:
         _check_unchanged(players, hashes, resume.notes["sha256"])
     record = MeetingRecord(len(players), len(plan.sides.slots), resume)

@@ -14,7 +14,7 @@ from kinfolk.jobs.tournament.settings import MeetingSettings
 from kinfolk.jobs.tournament.standings import Standing
 
 SCHEMA_VERSION = 1
-_WORLD_FIELDS = ("world", "preset", "world_settings", "seed", "metric", "games")
+_WORLD_FIELDS = ("world", "preset", "world_settings", "seed", "metric", "games", "refused")
 
 
 def write_result_files(

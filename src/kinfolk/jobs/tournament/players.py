@@ -13,6 +13,7 @@ from kinfolk.jobs.tournament.meetings import MeetingPlan, ReplayPlan
 from kinfolk.jobs.tournament.settings import MeetingSettings
 from kinfolk.play.sides import WorldSides, match_side
 from kinfolk.policies.build import ResolvedPolicy, build_policy
+from kinfolk.policies.policy_code import PACKAGE_FILE
 from kinfolk.policies.resolve import resolve
 
 
@@ -44,6 +45,8 @@ def list_players(policies: Mapping[str, Any], sides: WorldSides) -> list[Player]
             f"every side. Put them beside the others.",
         )
         return [Player(name, uri, "") for name, uri in everywhere.items()]
+    for name, uri in everywhere.items():
+        _check_not_side(name, uri, sides)
     tables: dict[str, dict[str, str]] = {side: dict(everywhere) for side in sides.names}
     for name, table in by_side.items():
         side = match_side(name, sides)
@@ -60,6 +63,26 @@ def list_players(policies: Mapping[str, Any], sides: WorldSides) -> list[Player]
             f"{side}; the other sides are {', '.join(name for name in sides.names if name != side)}.",
         )
     return [Player(name, uri, side) for side in sides.names for name, uri in tables[side].items()]
+
+
+def _check_not_side(name: str, uri: str, sides: WorldSides) -> None:
+    """Check that a package is not what was meant to be the folder of a side.
+
+    A file `__init__.py` among the policies of a side would make them the modules of one policy.
+
+    Raises:
+        SettingsError: It has the name of a side.
+    """
+    if f"/{name}/{PACKAGE_FILE}:" not in uri:
+        return
+    try:
+        side = match_side(name, sides)
+    except SettingsError:
+        return
+    raise SettingsError(
+        f"'{name}' is a package, since its folder holds {PACKAGE_FILE}, and has the name of side {side}. "
+        f"Remove the file if the folder holds the policies of that side; rename the package if not."
+    )
 
 
 def pool_players(players: Sequence[Player], sides: WorldSides) -> list[list[int]]:

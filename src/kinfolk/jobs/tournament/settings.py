@@ -21,6 +21,10 @@ class MeetingSettings(IsolationSettings, WorldSelection):
     policies: dict[str, Any] = Field(
         description="Policy URIs by name; a table of names below a side's name for that side only."
     )
+    refused: dict[str, str] = setting(
+        {},
+        "Why a submission was not admitted, by its name; results list it. Folders add theirs.",
+    )
     sides: Annotated[dict[str, Any], Flag("--side", "NAME=GROUP,GROUP", repeats=True)] = setting(
         {},
         "Groups that one policy plays together, by the name of their side; by default each alone.",

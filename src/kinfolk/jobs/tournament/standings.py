@@ -39,7 +39,7 @@ class Standing(NamedTuple):
     points: float | None  # pairings won, half of those drawn, and byes; None if sides are fixed
     failures: int  # of its processes, over all games
     failed_episodes: int  # in which it failed; a game played from both sides is two
-    sha256: str  # of its files, or of its URI if it has none
+    sha256: str  # of its files, settings and weights
     disqualified: str  # why it is; "" if it is ranked
     p_value: float | None  # that it wins as often as the next in rank, adjusted by Holm (1979)
 

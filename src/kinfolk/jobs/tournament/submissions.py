@@ -3,21 +3,33 @@
 A folder holds one policy per Python file, per package (a folder with `__init__.py`) and per
 `.safetensors` file, named after it. Any other folder in it is named after a side of the world, such as
 `predator`, and its policies play that side only.
+
+Each entry of a folder is a submission of its own, whatever the others are called: one that cannot be
+admitted is refused, with the reason, and the others play.
 """
 
 from __future__ import annotations
 
-import hashlib
+import os
 import re
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from kinfolk.core.errors import UsageError
+from kinfolk.core.errors import KinfolkError, UsageError, escape_text
 from kinfolk.core.settings import shorten_repr
-from kinfolk.policies.policy_code import PACKAGE_FILE, find_policy_class, split_code_file
+from kinfolk.isolation.sandbox.policy_files import digest_policy
+from kinfolk.policies.build import ResolvedPolicy
+from kinfolk.policies.policy_code import (
+    PACKAGE_FILE,
+    digest_own_files,
+    find_policy_class,
+    list_own_files,
+    split_code_file,
+)
 from kinfolk.policies.policy_source import find_class_path
-from kinfolk.store.files import list_folder, read_bytes, read_settings_file
+from kinfolk.store.files import list_folder, read_settings_file
 from kinfolk.store.policy_references import split_reference
 
 # URI of a policy by its name; of a policy of one side, in the side's table.
@@ -36,7 +48,8 @@ def read_submissions(sources: Iterable[Any]) -> dict[str, Any]:
             file; a URI, `NAME=URI`, or `SIDE/NAME=URI` for one side; a class; or a table of these by name.
 
     Returns:
-        Settings: the table `policies`, and those of the settings files.
+        Settings: the table `policies`, `refused` with what folders hold that cannot be admitted, and
+        those of the settings files.
 
     Raises:
         UsageError: A folder holds no policy, two policies have one name, or a file or source is wrong.
@@ -71,8 +84,12 @@ def _read_source(source: Any, settings: dict[str, Any]) -> PolicyTable:
             raise UsageError(f"{path} has no table [policies], with a policy URI or file by name.")
         settings |= table
         return {name: _to_uri(value, path.parent) for name, value in policies.items()}
-    if path.is_dir() and not (path / PACKAGE_FILE).is_file():
-        return read_folder(path)
+    if path.is_dir():
+        refused = settings.setdefault("refused", {})
+        policies = read_folder(path, refused)
+        if not refused:
+            del settings["refused"]
+        return policies
     side, name, uri = _split_name(text)
     if not _SCHEME.match(uri) and re.search(r"[\\/]|\.\w+$", uri) and not _exists(uri):
         raise UsageError(
@@ -104,33 +121,54 @@ def _suggest_run(uri: str) -> str:
     return f" The policy of a run is written run:{uri}."
 
 
-def read_folder(folder: Path, is_side: bool = False) -> PolicyTable:
+def read_folder(folder: Path, refused: dict[str, str], side: str = "") -> PolicyTable:
     """Return the policies in a folder by their names; a subfolder is a side with policies of its own.
 
     Args:
         folder: The folder.
-        is_side: Whether it is itself the folder of a side, whose subfolders are not searched.
+        refused: Why an entry was not admitted, by its name; added to.
+        side: Name of the side whose folder it is, in which no further sides are searched.
 
     Raises:
         UsageError: It holds no policy, or two of one name.
     """
-    if not folder.is_dir():
-        raise UsageError(f"There is no folder {folder}.")
     policies: PolicyTable = {}
+    reasons: dict[str, str] = {}
     for path in list_folder(folder):
-        if path.name.startswith((".", "__")):
+        if path.name.startswith(".") or path.name == "__pycache__":
             continue
-        is_package = (path / PACKAGE_FILE).is_file()
-        if path.is_dir() and not is_package:
-            if not is_side and any(map(_is_policy, list_folder(path))):
-                add_policy(policies, path.name, read_folder(path, is_side=True))
-        elif _is_policy(path):
-            add_policy(policies, path.stem, _file_uri(path, None))
+        if not _is_policy(path) and not path.is_symlink():
+            if not side and path.is_dir() and any(map(_is_policy, list_folder(path))):
+                add_policy(policies, path.name, read_folder(path, refused, path.name))
+            continue
+        try:
+            _check_name(path)
+            uri = _file_uri(path, None)
+        except KinfolkError as error:
+            name = escape_text(f"{side}/{path.name}" if side else path.name)
+            reasons[name] = escape_text(str(error).replace(f"{folder}/", "").removesuffix("."))
+        else:
+            add_policy(policies, path.stem, uri)
+    refused |= reasons
     if not policies:
-        raise UsageError(
-            f"{folder} holds no policy. A policy is a Python file, a package or a .safetensors file."
-        )
+        found = "".join(f" {name} is refused: {reason}." for name, reason in reasons.items())
+        hint = "A policy is a Python file, a package or a .safetensors file."
+        if PACKAGE_FILE in reasons:
+            hint += f" Enter a package itself as NAME={folder}."
+        raise UsageError(f"{folder} holds no policy.{found} {hint}")
     return policies
+
+
+def _check_name(path: Path) -> None:
+    """Check the name of an entry, which tables, files and pages of the tournament show.
+
+    Raises:
+        UsageError: It does not print as it is, or would mean something to Python.
+    """
+    if not path.name.isprintable():
+        raise UsageError("its name has characters that do not print as they are.")
+    if path.name.startswith("__"):
+        raise UsageError("names that begin with __ mean something to Python.")
 
 
 def add_policy(policies: PolicyTable, name: str, policy: Any) -> None:
@@ -173,9 +211,9 @@ def _exists(uri: str) -> bool:
 
 def _is_policy(path: Path) -> bool:
     """Return whether a file or folder looks like a policy by its name."""
-    if path.name.startswith((".", "__")):
-        return False
-    return path.suffix in _SUFFIXES if path.is_file() else (path / PACKAGE_FILE).is_file()
+    if path.is_dir():
+        return os.path.isfile(path / PACKAGE_FILE)  # False where nobody may look
+    return path.suffix in _SUFFIXES
 
 
 def _to_uri(value: Any, folder: Path) -> Any:
@@ -209,6 +247,7 @@ def _file_uri(path: Path, name: str | None) -> str:
         path: A `.safetensors` file, a Python file, or the folder of a package.
         name: Name of the class; None if the file has a single policy.
     """
+    list_own_files(path.parent if path.name == PACKAGE_FILE else path)  # or says what is wrong
     is_weights = path.suffix == ".safetensors"
     place = str(path.absolute()) if is_weights else find_policy_class(path, name)
     return "file:" + place.replace("%", "%25").replace("?", "%3F")
@@ -229,17 +268,11 @@ def _name_of(uri: str) -> str:
     return re.sub(r"[^\w.]+", "-", text).strip("-.")
 
 
-def hash_submission(uri: str) -> str:
-    """Return the SHA-256 of a policy: of the content of its files, or of its URI if it has none."""
-    body = uri.removeprefix("file:").partition("?")[0].replace("%3F", "?").replace("%25", "%")
-    code = split_code_file(body)
-    path = code[0] if code is not None else Path(body)
-    if not uri.startswith("file:") or not path.is_file():
-        return hashlib.sha256(uri.encode()).hexdigest()
-    files = [path]
-    if path.name == PACKAGE_FILE:
-        files = [each for each in list_folder(path.parent, "**/*.py") if each.is_file()]
-    digest = hashlib.sha256()
-    for file in files:
-        digest.update(f"{file.relative_to(path.parent)}\n".encode() + read_bytes(file))
-    return digest.hexdigest()
+def hash_submission(resolved: ResolvedPolicy) -> str:
+    """Return the SHA-256 of all that a submission holds: its files, settings and weights."""
+    code = split_code_file(resolved.class_path)
+    if code is None:
+        return digest_policy(resolved)
+    path, name = code
+    files = digest_own_files(path.parent if path.name == PACKAGE_FILE else path)
+    return replace(resolved, class_path=f"{files}:{name}", sha256="").sha256
