@@ -27,7 +27,6 @@ SETTINGS = {
         "include_visibility_channel": False,
     },
     "fitness": {"type_1_predator": "counter:team_capture_successes", "type_1_prey": "life"},
-    "held_out_opponents": {"type_1_predator": "kin://random", "type_1_prey": "kin://random"},
     "algorithm": "openai-es", "sigma": 0.2, "learning_rate": 0.02, "population": 64,
     "hidden": (), "matches": 2, "generations": 200, "held_out_episodes": 0, "chunk_size": 32,
 }  # fmt: skip
@@ -43,7 +42,7 @@ def of_random_nets(lab: NetEvolutionState, name, engine):
             "feedforward", 1, nets.inputs, nets.outputs, nets.hidden, key=seed_key(1000 + seed)
         )
         found.append(
-            evaluate_held_out(lab.setup, name, one, lab.held_out_opponents, EPISODES, engine)
+            evaluate_held_out(lab.setup, name, one, lab.held_out_opponents, range(EPISODES), engine)
         )
     return np.concatenate(found)
 
@@ -61,7 +60,7 @@ def test_evolved_predators_catch_more_and_evolved_prey_live_longer(tmp_path):
             about, arrays = policy.settings["nets"], policy.arrays
             evolved = evaluate_held_out(
                 lab.setup, name, nets_from_config(about, arrays), lab.held_out_opponents,
-                RANDOM_NETS * EPISODES, engine,
+                range(RANDOM_NETS * EPISODES), engine,
             )  # fmt: skip
             random = of_random_nets(lab, name, engine)
             assert estimate_mean(evolved).low > estimate_mean(random).high, (
