@@ -155,7 +155,7 @@ def _type(annotation: Any, imports: dict[str, set[str]]) -> str:
     if origin in (Union, UnionType):
         return " | ".join(_type(one, imports) for one in inner)
     if origin is dict:
-        return f"Mapping[str, {_type(inner[1], imports)}]"
+        return f"Mapping[{_type(inner[0], imports)}, {_type(inner[1], imports)}]"
     if origin is tuple and inner[0] is PolicySlot:
         imports.setdefault("kinfolk.play.slots", set()).add("SlotsLike")
         return "SlotsLike"

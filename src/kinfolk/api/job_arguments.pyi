@@ -27,7 +27,7 @@ class EvaluateArguments(TypedDict, total=False):
     seed: int
     slots: SlotsLike
     agent_slot_map: Mapping[str, Any] | Sequence[Any] | None
-    world_slot_maps: Mapping[str, Any]
+    world_slot_maps: Mapping[str | int, Any]
     inherit_slot: bool
     step_timeout: float
     episode_timeout: float | None
@@ -166,7 +166,7 @@ class TrainArguments(TypedDict, total=False):
     seed: int
     slots: SlotsLike
     agent_slot_map: Mapping[str, Any] | Sequence[Any] | None
-    world_slot_maps: Mapping[str, Any]
+    world_slot_maps: Mapping[str | int, Any]
     inherit_slot: bool
     steps: int
     worlds: int

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, get_type_hints, overload
 
 import numpy as np
 
-from kinfolk.core.arrays import AnyArray, Arrays, Bools, Floats, Ints
+from kinfolk.core.arrays import AnyArray, Arrays, Bools, Ints
 from kinfolk.play.assignment import RowState
 from kinfolk.worlds.base import World, WorldEvent
 
@@ -46,7 +46,8 @@ class AgentLog:
     def __init__(self, slots: Sequence[str] = ()) -> None:
         self._records: dict[int, list[AgentRecord]] = {}
         self._slots = list(slots)
-        self._counts: dict[str, Floats] = {}  # [worlds, slots] by name
+        self._names: tuple[str, ...] = ()  # of what is counted
+        self._counts: Ints = np.zeros((0, 0, 0), np.int64)  # [worlds, slots, names]
         # By world and uid, the ticks that agents lived of which there is still a body.
         self._ticks_lived: dict[tuple[int, int], int] = {}
 
@@ -97,22 +98,28 @@ class AgentLog:
         acted = is_playing & (row_state.uid == columns.uid) & (columns.uid >= 0)
         first_parent = columns.parent_rows[:, 0]
         born = np.flatnonzero(is_playing & ~acted & columns.alive & (first_parent >= 0))
-        births: Floats = np.zeros(len(acted))
-        np.add.at(births, born - born % rows + first_parent[born], 1.0)
-        for name, values in {"births": births, **world.step_statistics()}.items():
-            indices = np.flatnonzero(acted & (values != 0))
-            if name not in self._counts:
-                self._counts[name] = np.zeros((world.n_worlds, len(self._slots)))
-            places = (indices // rows, row_state.slot[indices])
-            np.add.at(self._counts[name], places, values[indices])
+        births = np.bincount(born - born % rows + first_parent[born], minlength=len(acted))
+        done = world.step_statistics()
+        values = np.column_stack([births, done.values])
+        if not self._names:
+            self._names = ("births", *done.names)
+            shape = (world.n_worlds, len(self._slots), len(self._names))
+            self._counts = np.zeros(shape, np.int64)
+        for slot in range(len(self._slots)):
+            is_of_slot = acted & (row_state.slot == slot)
+            by_world = (values * is_of_slot[:, None]).reshape(world.n_worlds, rows, -1)
+            self._counts[:, slot] += by_world.sum(axis=1)
 
     def take_counts(self, world: int) -> dict[str, float]:
         """Remove and return what each slot did in a world's ended episode, by `SLOT/NAME`."""
-        taken = {}
-        for name, counts in self._counts.items():
-            for slot, value in zip(self._slots, counts[world].tolist(), strict=True):
-                taken[f"{slot}/{name}"] = value
-            counts[world] = 0.0
+        if not self._names:
+            return {}
+        taken = {
+            f"{slot}/{name}": float(count)
+            for slot, counts in zip(self._slots, self._counts[world].tolist(), strict=True)
+            for name, count in zip(self._names, counts, strict=True)
+        }
+        self._counts[world] = 0
         return taken
 
     def take(self, world: int) -> list[AgentRecord]:

@@ -11,12 +11,8 @@ import inspect
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any, cast
 from weakref import finalize
-
-from safetensors.numpy import save
 
 from kinfolk.core import errors
 from kinfolk.core.arrays import Arrays
@@ -118,9 +114,9 @@ def build_policy(resolved: ResolvedPolicy, spec: WorldSpec, batch_invariant: boo
     try:
         policy: Any
         if resolved.arrays and _reads_weights_file(policy_class):
-            with TemporaryDirectory() as folder:
-                path = Path(folder) / "weights.safetensors"
-                path.write_bytes(save(dict(resolved.arrays)))
+            from kinfolk.store.arrays import temporary_arrays_file  # few policies need files here
+
+            with temporary_arrays_file(resolved.arrays) as path:
                 policy = policy_class(spec, **resolved.settings, weights=str(path))
         else:
             policy = policy_class(spec, **resolved.settings)

@@ -11,7 +11,9 @@ import math
 import zipfile
 import zlib
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -71,6 +73,15 @@ def read_arrays(path: Path) -> dict[str, AnyArray]:
             }
     except _DAMAGE_ERRORS as error:
         raise UsageError(f"{path} is cut short or damaged: {error}.") from None
+
+
+@contextmanager
+def temporary_arrays_file(arrays: Arrays) -> Iterator[Path]:
+    """Yield the path of a safetensors file with some arrays, which is removed at the end."""
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "weights.safetensors"
+        path.write_bytes(save({name: np.ascontiguousarray(a) for name, a in arrays.items()}))
+        yield path
 
 
 def _read_safetensors(path: Path) -> tuple[dict[str, AnyArray], dict[str, Any]]:

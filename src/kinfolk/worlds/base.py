@@ -51,15 +51,21 @@ class WorldEvent(NamedTuple):
     note: str = ""  # such as the cause of a death
 
 
+class StepStatistics(NamedTuple):
+    """How often agents did something in the last step."""
+
+    names: tuple[str, ...]  # of the statistics
+    values: Ints  # [W * N, statistics], of the agent in each row
+
+
 class World(Protocol):
     """A batch of worlds that are stepped together.
 
     The same key, settings and actions give the same episode, alone or in a batch of a thousand. A
     world that is done does not change until it is reset.
 
-    A world that knows who did what may also have `step_statistics() -> dict[str, Ints]`: `[W * N]` by
-    name, how often the agent in each row did something in the last step. Evaluations then report it
-    for each slot.
+    A world that knows who did what may also have `step_statistics() -> StepStatistics`. Evaluations
+    then report it for each slot.
     """
 
     @property

@@ -10,7 +10,13 @@ import numpy as np
 from kinfolk.core.arrays import AnyArray, Arrays, Bytes, Floats, Ints
 from kinfolk.core.errors import SettingsError, UsageError
 from kinfolk.core.jit import get_kernel_address
-from kinfolk.worlds.base import BatchedWorld, WorldEvent, check_actions, check_batch_size
+from kinfolk.worlds.base import (
+    BatchedWorld,
+    StepStatistics,
+    WorldEvent,
+    check_actions,
+    check_batch_size,
+)
 from kinfolk.worlds.cogsguard import codes, render, reset, spec
 from kinfolk.worlds.cogsguard.mapgen.config import allocate_map_scratch, make_map_config
 from kinfolk.worlds.cogsguard.metric_definitions import METRIC_DEFINITIONS
@@ -210,10 +216,10 @@ class CogsguardWorld(BatchedWorld):
         """Return copies of the statistics of each agent, `[W, N]` each, by name."""
         return {name: self._state.stats[:, :, i].copy() for i, name in enumerate(codes.STATISTICS)}
 
-    def step_statistics(self) -> dict[str, Ints]:
-        """Return by how much the last step raised the statistics of each agent, `[W * N]` by name."""
-        raised = (self._state.stats - self._stats_before).reshape(-1, len(codes.STATISTICS))
-        return {name: raised[:, i] for i, name in enumerate(codes.STATISTICS)}
+    def step_statistics(self) -> StepStatistics:
+        """Return by how much the last step raised the statistics of each agent."""
+        raised = self._state.stats - self._stats_before
+        return StepStatistics(codes.STATISTICS, raised.reshape(-1, len(codes.STATISTICS)))
 
     def counters(self) -> dict[str, Ints | Floats]:
         """Return `[W]` counters by name.

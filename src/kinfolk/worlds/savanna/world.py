@@ -12,6 +12,7 @@ from kinfolk.core.arrays import Arrays, Bools, Bytes, Floats, Ints
 from kinfolk.core.errors import ContractError
 from kinfolk.worlds.base import (
     BatchedWorld,
+    StepStatistics,
     WorldEvent,
     check_actions,
     check_batch_size,
@@ -204,9 +205,10 @@ class SavannaWorld(BatchedWorld):
         parts = [on_demand.list_rows_by_cell(self._state, w, self._team) for w in worlds]
         return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
-    def step_statistics(self) -> dict[str, Ints]:
-        """Return whether each agent ate in the last step, `[W * N]`; of predators, prey or carcasses."""
-        return {"meals": (self._state.step_event == ATE).astype(np.int64).ravel()}
+    def step_statistics(self) -> StepStatistics:
+        """Return whether each agent ate in the last step; a predator eats of prey or a carcass."""
+        ate = (self._state.step_event == ATE).astype(np.int64)
+        return StepStatistics(("meals",), ate.reshape(-1, 1))
 
     def counters(self) -> dict[str, Ints | Floats]:
         """Return `[W]` counters under the names of PredPreyGrass, and the energy accounts.
