@@ -27,7 +27,7 @@ def test_explain_says_who_did_what_and_what_kept_the_others(capsys):
         "BaseMiner",
         "BaseMiner",
         "BaseAligner",
-        "smart",
+        "BaseScrambler",
     ]
     miner = found[0]
     assert miner["behavior"] == "mine_resource"
