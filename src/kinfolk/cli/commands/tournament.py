@@ -185,7 +185,7 @@ def build_document(run: Any, settings: Any, last: dict[str, Any]) -> dict[str, A
     """
     return {
         "schema": f"kinfolk.{run.config['job']}",
-        "version": 1,
+        "version": 2,
         "run": str(run.folder),
         "settings": settings.model_dump(),
         **last,
