@@ -16,7 +16,7 @@ from kinfolk.core.events import Job
 from kinfolk.core.settings import Settings, merge_settings, validate_settings
 from kinfolk.engines.base import Engine
 from kinfolk.evaluation.export import ColumnTable
-from kinfolk.evaluation.formatting import describe_standings, format_estimate
+from kinfolk.evaluation.formatting import describe_standings, format_estimate, format_number
 from kinfolk.evaluation.statistics import Estimate
 from kinfolk.jobs.crossplay import CrossPlay, CrossPlayDone
 from kinfolk.jobs.crossplay import crossplay as crossplay_job
@@ -80,7 +80,7 @@ class TournamentResult(_MeetingResult, TournamentDone):
             rank = "disqualified" if row.rank is None else f"{row.rank}."
             won = f"won {format_estimate(row.win_rate)}, n = {row.win_rate.n} seeds"
             lines.append(
-                f"  {rank} {row.name}{side}: rating {format_estimate(row.rating)}, {won}{failed}"
+                f"  {rank} {row.name}{side}: rating {format_number(row.rating.mean)}, {won}{failed}"
             )
         return "\n".join([*lines, *_indent((*self._notes(), *self.failure_messages))])
 
@@ -90,7 +90,7 @@ class TournamentResult(_MeetingResult, TournamentDone):
 
     def _repr_html_(self) -> str:
         rows = [
-            [row.rank, row.name, row.side, row.rating, row.win_rate, row.score, row.failures]
+            [row.rank, row.name, row.side, row.rating.mean, row.win_rate, row.score, row.failures]
             for row in self.standings
         ]
         headings = ["", "policy", "side", "rating", "won (95 %)", "score (95 %)", "failures"]

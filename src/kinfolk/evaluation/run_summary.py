@@ -96,7 +96,7 @@ def _describe_ratings(last: Mapping[str, Any]) -> str:
 
 def _describe_tournament(last: Mapping[str, Any]) -> str:
     best = [
-        f"{row[1]}{f' of {row[2]}' if row[2] else ''}, rating {format_estimate(row[3])}"
+        f"{row[1]}{f' of {row[2]}' if row[2] else ''}, rating {format_number(row[3][0])}"
         for row in last["standings"]
         if row[0] == 1
     ]

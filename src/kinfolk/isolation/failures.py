@@ -49,8 +49,7 @@ class IsolationSettings(Settings):
     )
     start_timeout: float = setting(
         60.0,
-        "Seconds that a worker process has to start, and for its first reset and step; once they were "
-        "not enough, a policy is not started again, or has the step timeout.",
+        "Seconds that a worker process has to start, and then for its first reset and step.",
         gt=0,
     )
     on_failure: Literal["noop", "restart", "abort"] = setting(

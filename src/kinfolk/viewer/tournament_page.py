@@ -127,7 +127,11 @@ def _format_standings(standings: Sequence[Sequence[Any]]) -> Iterator[str]:
         for rank, name, of_side, rating, won, score, points, failed, _, sha256, *_ in standings:
             if of_side == side:
                 place = "-" if rank is None else f"{rank}."
-                cells = [f"{place} {escape(name)}", *map(_format_estimate, (rating, won, score))]
+                cells = [
+                    f"{place} {escape(name)}",
+                    format_number(rating[0]),
+                    *map(_format_estimate, (won, score)),
+                ]
                 cells += ["" if points is None else f"{points:g}", str(rating[3])]
                 rows.append([*cells, str(failed), f"<code>{escape(sha256[:12])}</code>"])
         title = f"Leaderboard{f' of {escape(side)}' if side else ''}"

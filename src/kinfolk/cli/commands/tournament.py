@@ -190,7 +190,7 @@ def build_document(run: Any, settings: Any, last: dict[str, Any]) -> dict[str, A
     """
     return {
         "schema": f"kinfolk.{run.config['job']}",
-        "version": 1,
+        "version": 2,
         "run": str(run.folder),
         "settings": settings.model_dump(),
         **last,
@@ -209,7 +209,7 @@ def _print_standings(world: str, side: str, standings: Sequence[Sequence[Any]]) 
         standings: Standings of all sides.
     """
     rows = [
-        ("-" if rank is None else f"{rank}.", name, format_estimate(rating), format_estimate(won), format_estimate(score),
+        ("-" if rank is None else f"{rank}.", name, format_number(rating[0]), format_estimate(won), format_estimate(score),
          format_sample_size(score), "" if points is None else f"{points:g}", str(failures))
         for rank, name, of_side, rating, won, score, points, failures, *_ in standings
         if of_side == side

@@ -13,7 +13,7 @@ from kinfolk.jobs.tournament.meetings import MeetingPlan, MeetingRecord
 from kinfolk.jobs.tournament.settings import MeetingSettings
 from kinfolk.jobs.tournament.standings import Standing
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2  # 1: intervals took games as independent, ratings had them too
 _WORLD_FIELDS = ("world", "preset", "world_settings", "seed", "metric", "games", "refused")
 
 
@@ -63,7 +63,7 @@ def standing_row(ranked: Standing) -> dict[str, Any]:
         if name in ("rating", "win_rate", "score"):
             mean, low, high, n = value or (None, None, None, 0)
             row |= {name: mean, f"{name}_low": low, f"{name}_high": high}
-            row |= {"games": n} if name == "score" else {}
+            row |= {"seeds": n} if name == "score" else {}
     return row
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from kinfolk.evaluation.formatting import (
     describe_standings,
+    format_number,
     leave_out_empty,
 )
 from kinfolk.evaluation.ratings import PlayerScores
@@ -76,7 +77,8 @@ def _list_standings(standings: Sequence[Sequence[Any]]) -> list[Block]:
             cells = [
                 "-" if rank is None else f"{rank}.",
                 name,
-                *map(show_estimate, (rating, won, score)),
+                format_number(rating[0]),
+                *map(show_estimate, (won, score)),
             ]
             cells += ["" if points is None else f"{points:g}", str(rating[3]), str(failed)]
             rows.append([*cells, sha256[:12]])
