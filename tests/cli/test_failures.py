@@ -290,6 +290,10 @@ def test_a_comparison_of_teams_names_the_team_the_slot_and_the_seat_of_others(ca
     ]
     exported = run(capsys, "export", "metrics", "teams", "--table", "failures")[1].out
     assert exported.splitlines()[0].endswith("traceback,restarted,location,candidate,uri")
+    words = ("export", "metrics", "teams", "--table", "failures", "--out", "failures.parquet")
+    assert run(capsys, *words)[1].err == (
+        "failures.parquet would hold csv: add --format parquet, or rename it.\n"
+    )
     code, said = run(capsys, "export", "metrics", "teams")
     assert (code, said.err) == (2, "teams is a run of compare, not of `kinfolk eval`.\n")
 
