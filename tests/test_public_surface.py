@@ -108,10 +108,18 @@ def test_the_class_of_a_world_in_a_notebook_cell_plays_in_this_process():
     for world in (Local, cell):
         assert kf.evaluate(world, episodes=2) == kf.evaluate("probe", episodes=2)
         assert type(kf.make(world)) is world
+        assert kf.metrics(world) == kf.metrics("probe")
         with pytest.raises(SettingsError) as caught:
             kf.evaluate(world, episodes=2, engine="processes", jobs=2)
         assert str(caught.value).startswith(f"The world class:local/{world.__name__}-")
         assert "put its class into a file and import it." in str(caught.value)
+
+
+def test_an_instance_of_a_world_is_refused_with_what_to_pass():
+    message = r"^A world is given by its name or its class, ProbeWorld, not as an instance\.$"
+    for function in (kf.evaluate, kf.make, kf.metrics):
+        with pytest.raises(SettingsError, match=message):
+            function(kf.make("probe"))
 
 
 def test_a_printed_comparison_says_who_is_better_in_the_sentence_of_the_command_line():

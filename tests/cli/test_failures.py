@@ -290,6 +290,10 @@ def test_a_comparison_of_teams_names_the_team_the_slot_and_the_seat_of_others(ca
     ]
     exported = run(capsys, "export", "metrics", "teams", "--table", "failures")[1].out
     assert exported.splitlines()[0].endswith("traceback,restarted,location,candidate,uri")
+    words = ("export", "metrics", "teams", "--table", "failures", "--out", "failures.parquet")
+    assert run(capsys, *words)[1].err == (
+        "failures.parquet would hold csv: add --format parquet, or rename it.\n"
+    )
     code, said = run(capsys, "export", "metrics", "teams")
     assert (code, said.err) == (2, "teams is a run of compare, not of `kinfolk eval`.\n")
 
@@ -405,7 +409,9 @@ def test_a_group_that_a_map_leaves_out_is_pointed_out_and_out_keeps_the_game(
     words = ["play", "--set", "max_ticks=4", "--slot", "h=kin://random", "--map", "hunter=h"]
     code, said = run(capsys, *words, "--out", "mine")
     assert code == 0
-    assert said.err == "Slot 'h' plays grazer too: no --map grazer=SLOT was given.\n"
+    warning, *progress = said.err.splitlines()
+    assert warning == "Slot 'h' plays grazer too: no --map grazer=SLOT was given."
+    assert progress[-1] == "Ticks: 4 of 4"
     assert said.out.endswith("Watch it again: kinfolk view mine\n")
     assert open_run(Path("mine")).config["job"] == "play"
     code, said = run(capsys, "plot", "mine")

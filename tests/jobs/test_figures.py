@@ -355,6 +355,11 @@ def test_results_without_a_run_are_drawn_from_what_they_know(tmp_path):
         (["compare"], "estimates", "ticks",
          "Estimates of compare are of its metric 'return', not of 'ticks'."),
         (["sweep"], "profile", "tick", "The sweep has no metric 'tick'. Did you mean 'ticks'?"),
+        (["eval"], "profile", "ticks",
+         "A profile of evaluate is of the metric 'return', not of 'ticks'."),
+        (["eval"], "populations", "ticks",
+         "A figure of populations has no metric, so leave out 'ticks'."),
+        (["nets-0"], "archive", "best", "A figure of archives has no metric, so leave out 'best'."),
         ([], None, None, "There is no run to draw."),
     ],
 )  # fmt: skip

@@ -32,9 +32,18 @@ def name_objects(settings: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def name_world(world: Any) -> str:
-    """Return the name of a world that may be given as a class or as a Gymnasium environment."""
+    """Return the name of a world that may be given as a class or as a Gymnasium environment.
+
+    Raises:
+        SettingsError: It is none of these.
+    """
     if isinstance(world, str):
         return world
+    if hasattr(type(world), "settings_type"):
+        name = type(world).__name__
+        raise SettingsError(
+            f"A world is given by its name or its class, {name}, not as an instance."
+        )
     if isinstance(world, type) and hasattr(world, "settings_type"):
         from kinfolk.policies.policy_source import find_class_path
         from kinfolk.worlds import register_local_world

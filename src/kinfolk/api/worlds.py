@@ -153,7 +153,10 @@ class MetricTable(list[MetricInfo]):
 
 
 def metrics(
-    name: str, *, preset: str | None = None, settings: Mapping[str, Any] | None = None
+    name: str | type[World] | EnvSource,
+    *,
+    preset: str | None = None,
+    settings: Mapping[str, Any] | None = None,
 ) -> MetricTable:
     """List the metrics of a world: name, unit and definition of each, one value per episode.
 
@@ -161,8 +164,9 @@ def metrics(
     ['return', 'return_per_life', 'reward_per_tick', 'ticks']
 
     Args:
-        name: One of `kinfolk worlds`.
+        name: One of `kinfolk worlds`, the class of a world, or a Gymnasium environment.
         preset: One of `kinfolk presets`, if the world has any.
         settings: Rules to change, as a table.
     """
-    return MetricTable(describe_metrics(WorldRef(name, preset, dict(settings or {}))))
+    world = WorldRef(name_world(name), preset, dict(settings or {}))
+    return MetricTable(describe_metrics(world))

@@ -38,6 +38,10 @@ def metrics(
         raise SettingsError(f"--format must be csv, parquet or json, not '{form}'.")
     if table not in TABLE_NAMES:
         raise SettingsError(f"--table must be episodes, agents or failures, not '{table}'.")
+    if out is not None and out.suffix[1:] in ("csv", "parquet", "json") and out.suffix[1:] != form:
+        raise SettingsError(
+            f"{out} would hold {form}: add --format {out.suffix[1:]}, or rename it."
+        )
     columns = _build_failure_table(run) if table == "failures" else _build_table(run, table)
     if form == "json":
         data = json.dumps(columns).encode() + b"\n"

@@ -53,7 +53,7 @@ def play(
     on_screen = sys.stdout.isatty() and not call.json
     with contextlib.ExitStack() as stack:
         tell = None
-        if not on_screen:
+        if run is not None and not on_screen:
             tell = stack.enter_context(output.progress("Ticks", game.spec.max_ticks))
         while not results:
             with output.stdout_for_document(call.json):
@@ -62,7 +62,7 @@ def play(
             tick = int(game.tick[0])
             if tell is not None:
                 tell(tick)
-            else:
+            if on_screen:
                 sys.stdout.write("\x1b[2J\x1b[H")  # clears the screen
                 output.echo(f"tick {tick}\n{game.render_text(0)}")
                 time.sleep(1.0 / speed)

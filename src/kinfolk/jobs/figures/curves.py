@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from kinfolk.core.errors import UsageError, format_suggestion
 from kinfolk.core.settings import validate_settings
 from kinfolk.evaluation.figures.curves import Curve, draw_curves
-from kinfolk.jobs.figures.sources import FigureSource, label_lines, require_one
+from kinfolk.jobs.figures.sources import FigureSource, label_lines, require_no_metric, require_one
 from kinfolk.store.run_job import flatten_metrics
 
 _MAX_TRACED = 10  # episodes that are played again for population curves
@@ -111,8 +111,9 @@ def _draw_sweep_curves(sources: Sequence[FigureSource], metric: str | None) -> A
     return draw_curves(lines, figure.x_label, _label(name, figure))
 
 
-def draw_populations(sources: Sequence[FigureSource], metric: str | None) -> Any:  # noqa: ARG001, of all kinds
+def draw_populations(sources: Sequence[FigureSource], metric: str | None) -> Any:
     """Draw how many agents of each group live: over ticks of an evaluation, or over a training."""
+    require_no_metric(metric, "populations")
     if sources[0].job == "train":
         lines: dict[str, list[Curve]] = {}
         for source, label in zip(sources, label_lines(sources), strict=True):

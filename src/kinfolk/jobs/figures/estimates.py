@@ -221,13 +221,16 @@ def draw_run_profiles(sources: Sequence[FigureSource], metric: str | None) -> An
             for label, by_seed in by_setting.items()
         }
         return draw_profiles(means, column, "seeds")
+    shown = source.last()["metric"] if job == "compare" else "return"
+    if metric not in (None, shown):
+        raise UsageError(f"A profile of {job} is of the metric '{shown}', not of '{metric}'.")
     if job == "compare":
         labels = name_policies(source.last()["policies"])
         values: dict[str, list[float]] = {}
         for event in source.of_kind("candidate_played"):
             if event["value"] is not None:
                 values.setdefault(labels[event["policy"]], []).append(event["value"])
-        return draw_profiles(values, source.last()["metric"], "episodes")
+        return draw_profiles(values, shown, "episodes")
     played = source.of_kind("episode_played")
     by_slot = {slot: [e["returns"][slot] for e in played] for slot in played[0]["returns"]}
-    return draw_profiles(by_slot, "return", "episodes")
+    return draw_profiles(by_slot, shown, "episodes")

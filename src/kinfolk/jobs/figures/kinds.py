@@ -13,11 +13,12 @@ from kinfolk.evaluation.figures.style import draw_panels
 from kinfolk.jobs.figures.curves import draw_populations, draw_run_curves
 from kinfolk.jobs.figures.estimates import draw_run_estimates, draw_run_profiles
 from kinfolk.jobs.figures.payoffs import draw_payoffs
-from kinfolk.jobs.figures.sources import FigureSource, require_one
+from kinfolk.jobs.figures.sources import FigureSource, require_no_metric, require_one
 
 
-def _draw_archive(sources: Sequence[FigureSource], metric: str | None) -> Any:  # noqa: ARG001, of all kinds
+def _draw_archive(sources: Sequence[FigureSource], metric: str | None) -> Any:
     """Draw the MAP-Elites archive of an evolution of nets, or of teams of roles."""
+    require_no_metric(metric, "archives")
     from kinfolk.jobs.evolve_nets.outputs import load_fitness_grid
     from kinfolk.jobs.evolve_nets.settings import EvolveNets
     from kinfolk.jobs.evolve_roles.archive.file import load_archive

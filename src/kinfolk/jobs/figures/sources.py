@@ -102,6 +102,16 @@ def require_one(sources: Sequence[FigureSource]) -> FigureSource:
     return sources[0]
 
 
+def require_no_metric(metric: str | None, kind: str) -> None:
+    """Check that no metric is asked of a figure that has none.
+
+    Raises:
+        UsageError: There is one.
+    """
+    if metric is not None:
+        raise UsageError(f"A figure of {kind} has no metric, so leave out '{metric}'.")
+
+
 def read_estimate(value: Sequence[Any] | None) -> Estimate | None:
     """Return an estimate of an event, which JSON turned into a list."""
     return None if value is None else Estimate(*value)
