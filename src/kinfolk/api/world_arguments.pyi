@@ -26,6 +26,7 @@ class SavannaArguments(TypedDict, total=False):
     """Arguments that are fields of `Savanna`."""
 
     max_steps: int
+    on_extinction: Literal["end", "terminate", "continue"]
     max_rows: int | None
     observation: Literal["float32", "compact"]
     grid_size: int
