@@ -97,6 +97,19 @@ def test_a_comparison_says_that_episodes_are_left_out():
     assert any(note.startswith("mean_prey_alive rests on 0 of 3") for note in result.notes)
 
 
+def test_a_sweep_says_that_episodes_are_left_out():
+    result = kf.sweep(
+        world="savanna",
+        world_settings=STARVING,
+        vary={"initial_num_grass": [0, 100]},
+        slots={"all": "kin://noop"},
+        metric="mean_prey_alive",
+        episodes=2,
+        seeds=2,
+    )
+    assert any(note.startswith("mean_prey_alive rests on 0 of 8 episodes") for note in result.notes)
+
+
 def test_the_old_setting_is_refused():
     with pytest.raises(SettingsError, match="extinction_terminates"):
         kf.pettingzoo("savanna", quirks={"extinction_terminates": True})

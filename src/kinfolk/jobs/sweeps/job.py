@@ -12,6 +12,7 @@ from kinfolk.core.errors import UnknownNameError, format_suggestion
 from kinfolk.core.events import Event, FileChunk, Snapshot
 from kinfolk.engines.base import Engine
 from kinfolk.evaluation.export import ColumnTable, to_csv
+from kinfolk.evaluation.metrics import describe_missing
 from kinfolk.evaluation.statistics import Estimate, estimate_finite, estimate_mean
 from kinfolk.evaluation.weakness import describe_weak_columns
 from kinfolk.jobs.sweeps.points import (
@@ -152,7 +153,7 @@ def summarize_sweep(
         estimates=estimates,
         search={n: v if isinstance(v, str) else list(v) for n, v in sweep.search.items()},
         best=best,
-        notes=_describe_weak_settings(sweep, settings, results),
+        notes=[*_describe_gaps(sweep, results), *_describe_weak_settings(sweep, settings, results)],
         table=_join_tables(varied, points, [result.table for result in results]),
         curves=_join_tables(varied, points, [result.curve for result in results]),
     )
@@ -217,6 +218,17 @@ def estimate_settings(
             means = np.array([float(np.mean(values)) for values in by_seed if values])
             estimates.append(estimate_mean(means) if len(means) else None)
     return estimates
+
+
+def _describe_gaps(sweep: Sweep, results: Sequence[PointResult]) -> list[str]:
+    """Say if the metric does not apply to some of the episodes, where the world says why."""
+    world = sweep.settings.get("world")
+    if world is None:
+        return []
+    metric = find_metric(sweep, results[0].table)
+    values = [value for result in results for value in result.table.get(metric, [])]
+    n_known = sum(value is not None for value in values)
+    return describe_missing(str(world), {metric: n_known}, len(values))
 
 
 def _describe_weak_settings(

@@ -2,7 +2,7 @@
 
 The flee distances are tuned on 20 seeds against hunters: more timid grazers starve the hunters, bolder
 ones are exterminated. Where a predator must reach the prey's own cell to bite,
-`flee_distance_weak=0, flee_distance_strong=1` fits better: on lineage_documented, against hunters with
+`flee_distance_weak=0, flee_distance_strong=1` fits better: on lineage_published, against hunters with
 `desperate_energy=100`, episodes then last twice as long.
 """
 
