@@ -82,6 +82,7 @@ class TournamentArguments(TypedDict, total=False):
     process_limit: int
     file_size_limit: int
     disk_limit: int
+    refused: Mapping[str, str]
     sides: Mapping[str, Any]
     exchange_sides: bool | None
     metric: Literal["return_per_life", "return", "reward_per_tick"]
@@ -118,6 +119,7 @@ class CrossPlayArguments(TypedDict, total=False):
     process_limit: int
     file_size_limit: int
     disk_limit: int
+    refused: Mapping[str, str]
     sides: Mapping[str, Any]
     exchange_sides: bool | None
     metric: Literal["return_per_life", "return", "reward_per_tick"]
