@@ -305,13 +305,13 @@ def _print_or_write(data: str | bytes, out: Path | None, message: str) -> None:
     """
     from kinfolk.store.files import write_atomic
 
-    content = data.encode() if isinstance(data, str) else data
     if out is not None:
-        write_atomic(out, content)
+        write_atomic(out, data.encode() if isinstance(data, str) else data)
         note(message)
     elif sys.stdout.isatty():
-        echo(content.decode(errors="replace"), end="")
+        echo(data if isinstance(data, str) else data.decode(errors="replace"), end="")
+    elif isinstance(data, str):
+        sys.stdout.write(data)
     else:
-        sys.stdout.flush()
-        sys.stdout.buffer.write(content)
+        sys.stdout.buffer.write(data)
         sys.stdout.flush()
