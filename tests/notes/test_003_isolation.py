@@ -16,7 +16,7 @@ import kinfolk as kf
 from kinfolk.cli.app import main
 from kinfolk.core.errors import EngineError, PolicyFailedError
 from kinfolk.evaluation.rollout import Isolation, evaluation_task, run_evaluation
-from kinfolk.isolation.worker_pool import close_pools
+from kinfolk.isolation.worker_pool import _pools, close_pools
 from kinfolk.play.task import WorldRef
 from kinfolk.policies.resolve import resolve
 from kinfolk.testing.inspection import children_of, wait_for_exit
@@ -118,7 +118,7 @@ def test_04_agents_are_isolated_from_each_other(zoo, tmp_path):
     assert action0.tolist() == action1.tolist() == [0, 0]
     evaluate(f"RegisteringTeam?log={tmp_path / 'log'}", parallel_policy=True)
     steps = {(pid, agent) for pid, call, agent in read_log(tmp_path / "log") if call == "step"}
-    assert len(steps) == len({pid for pid, _ in steps}) == 5, "a process for each agent"
+    assert len(steps) == len({pid for pid, _ in steps}) == 3 * 5, "a process per agent and episode"
 
 
 def test_05_the_state_of_agents_is_clean_between_episodes():
@@ -270,12 +270,30 @@ def test_15_nothing_is_left_when_the_main_process_is_killed(tmp_path):
     assert wait_for_exit(30, workers)
 
 
-def test_16_processes_are_pooled(tmp_path):
-    """Process Pooling: reuse subprocesses across episodes to reduce creation overhead."""
-    evaluate(f"RegisteringTeam?log={tmp_path / 'log'}", parallel_policy=True, episodes=4)
+def test_16_the_cost_of_processes_is_paid_once(zoo, tmp_path):
+    """Process Pooling: reuse subprocesses across episodes to reduce creation overhead.
+
+    An evaluation reuses the fork server, and forks new processes for each episode: a policy must not
+    remember its last game. A loop of your own keeps the process of a wrapped agent.
+    """
+    close_pools()
+    task = evaluation_task(
+        WorldRef("probe", settings=RULES),
+        {"all": resolve(f"class:agent_policies.RegisteringTeam?log={tmp_path / 'log'}")},
+        5, range(4), isolation=Isolation("agent"),
+    )  # fmt: skip
+    run_evaluation(task)
+    [pool] = _pools.values()
+    assert len(pool.forkserver_pids) == 1
     lines = read_log(tmp_path / "log")
-    assert len({pid for pid, _, _ in lines}) == 5, "five agents, four episodes, five processes"
-    assert len([call for _, call, _ in lines if call == "reset"]) == 4 * 5
+    assert len({pid for pid, _, _ in lines}) == 4 * 5
+    policies = zoo.RegisteringTeam(SPEC, log=str(tmp_path / "wrapped"))
+    with kf.wrap_agent_policy_in_subprocess(policies.agent_policy(0), policies, 0) as wrapped:
+        for _ in range(4):
+            wrapped.reset()
+            wrapped.step(OBSERVATIONS[0])
+    pids = {pid for pid, call, _ in read_log(tmp_path / "wrapped") if call == "step"}
+    assert len(pids - {os.getpid()}) == 1
 
 
 def test_17_requests_are_asynchronous(zoo):
@@ -329,7 +347,7 @@ def test_19_degradation_warns_and_is_in_the_result():
     assert len(said) == 1
     assert result == evaluate(), "results do not depend on it"
     assert result.monitoring.warnings == (str(said[0].message),)
-    assert result.monitoring.slots["all"].processes == 1
+    assert result.monitoring.slots["all"].processes == 2, "one per episode, side by side"
     assert str(said[0].message) in repr(result)
     with pytest.raises(EngineError, match="do not allow weaker isolation"):
         evaluate(parallel_policy=True, max_processes=2, strict=True)

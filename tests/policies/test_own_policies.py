@@ -138,14 +138,13 @@ def test_engines_that_the_caller_made_run_every_job():
         kf.evaluate(slots={"all": "kin://noop"}, **SHORT, engine=3)
 
 
-def test_functions_that_make_worlds_take_names_and_say_so():
-    for function in (kf.make, kf.pettingzoo):
-        with pytest.raises(SettingsError) as refused:
-            function(object())
-        assert str(refused.value) == (
-            f"kf.{function.__name__} takes the name of a world, such as 'savanna', not one object. A "
-            "Gymnasium environment of your own plays by kf.evaluate(env, ...) or kf.train(env, ...)."
-        )
+@pytest.mark.parametrize("function", [kf.make, kf.pettingzoo])
+def test_functions_that_make_worlds_say_what_they_take(function):
+    with pytest.raises(SettingsError) as refused:
+        function(3)
+    assert str(refused.value) == (
+        "An environment is a gymnasium.Env, its class or a function that makes one, not 3."
+    )
 
 
 def test_a_policy_by_uri_is_called_from_python_with_the_actions_of_the_game(tmp_path):

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack, overload
 import numpy as np
 
 from kinfolk.api.own_objects import name_world
-from kinfolk.core.errors import require
 from kinfolk.core.html_table import html_table
 from kinfolk.core.random import WORLD_STREAM, episode_key, fold_in
 from kinfolk.evaluation.metrics import MetricInfo, describe_metrics
@@ -124,21 +123,9 @@ def pettingzoo(
         settings: Rules to change, as a table; for worlds whose name is not known beforehand.
         rules: Rules to change, by name; see `kinfolk settings WORLD`.
     """
-    _require_name("pettingzoo", name)
     changed = {**(settings or {}), **rules}
-    return make_parallel(name, preset=preset, seed=seed, render_mode=render_mode, **changed)
-
-
-def _require_name(function: str, name: object) -> None:
-    """Check that a world is given by name.
-
-    Raises:
-        SettingsError: It is an environment or another object.
-    """
-    require(
-        isinstance(name, str),
-        f"kf.{function} takes the name of a world, such as 'savanna', not one {type(name).__name__}. A "
-        "Gymnasium environment of your own plays by kf.evaluate(env, ...) or kf.train(env, ...).",
+    return make_parallel(
+        name_world(name), preset=preset, seed=seed, render_mode=render_mode, **changed
     )
 
 
