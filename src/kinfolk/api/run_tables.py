@@ -39,7 +39,9 @@ def build_run_table(
         name = "episodes" if job == "evaluate" else "rows" if is_swept else "events"
     if job == "evaluate" and name in ("episodes", "agents"):
         chosen = validate_settings(Evaluate, settings)
-        groups = [group.name for group in chosen.world_ref.spec.groups]
+        groups: list[str] = []
+        if name == "agents":  # events have the numbers of their groups, the world has the names
+            groups = [group.name for group in chosen.world_ref.spec.groups]
         return build_table(name, events, chosen.slot_ids, groups)
     if job in _FAILURE_JOBS and name == "failures":
         return build_failure_table(job, settings, events)

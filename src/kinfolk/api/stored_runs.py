@@ -9,6 +9,7 @@ from typing import Any
 
 from kinfolk.api.frames import Backend, make_frame, save_result, to_html
 from kinfolk.api.run_tables import ReplayFrame, build_run_table
+from kinfolk.core.trust import untrusted
 from kinfolk.evaluation.export import ColumnTable
 from kinfolk.evaluation.run_summary import RunSummary, select_runs, summarize_run
 from kinfolk.store.policy_references import list_policies
@@ -17,7 +18,17 @@ from kinfolk.store.run_list import DamagedRun, list_runs
 
 
 class StoredRun(Run):
-    """A run of an earlier job: its settings, its events and its checkpoints."""
+    """A run of an earlier job: its settings, its events and its checkpoints.
+
+    Args:
+        folder: The folder.
+        config: Content of `settings.json`.
+        is_own: Whether this program has just made it, so that it may name code.
+    """
+
+    def __init__(self, folder: Path, config: Mapping[str, Any], is_own: bool = False) -> None:
+        super().__init__(folder, config)
+        self._untrusted_source = None if is_own else folder
 
     @property
     def job(self) -> str:
@@ -42,7 +53,8 @@ class StoredRun(Run):
         Raises:
             UsageError: The run has no such table.
         """
-        return build_run_table(self.job, self.settings, list(self.events()), name)
+        with untrusted(self._untrusted_source):
+            return build_run_table(self.job, self.settings, list(self.events()), name)
 
     def frame(self, name: str | None = None, backend: Backend | None = None) -> Any:
         """Return a table of the run as a pandas or polars frame; see `table`.
@@ -69,7 +81,8 @@ class StoredRun(Run):
             UsageError: The job has no such figure or metric.
             MissingLibraryError: matplotlib is not installed.
         """
-        return plot_runs([self], kind, metric)
+        with untrusted(self._untrusted_source):
+            return plot_runs([self], kind, metric)
 
     def save(self, path: str | Path, table: str | None = None) -> None:
         """Write a table as CSV, Parquet or JSON, or the figure as PDF, SVG or PNG, by the suffix.
@@ -133,7 +146,8 @@ class RunList(list[StoredRun]):
             kind: Kind of figure, as in `StoredRun.plot`.
             metric: What is drawn, several as panels below each other; by default that of the job.
         """
-        return plot_runs(self, kind, metric)
+        with untrusted(self[0].folder if self else None):
+            return plot_runs(self, kind, metric)
 
     def save(self, path: str | Path) -> None:
         """Write the table of runs, or their figure, by the suffix of the file."""

@@ -175,7 +175,7 @@ def build_table(
         name: `episodes` or `agents`.
         events: Events of the run, as JSON values.
         slots: Ids of the slots, in order.
-        groups: Names of the world's groups, in order.
+        groups: Names of the world's groups, in order; not used for `episodes`.
 
     Returns:
         The columns by name; empty if there are no rows. Values of a slot, group or counter have

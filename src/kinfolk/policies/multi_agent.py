@@ -30,7 +30,7 @@ import numpy as np
 
 from kinfolk.core.arrays import Bytes, Ints
 from kinfolk.core.errors import ContractError, find_definition
-from kinfolk.core.imports import import_object
+from kinfolk.core.imports import import_own
 from kinfolk.core.spaces import WorldSpec
 from kinfolk.policies.base import AgentBatch, Memory, StatelessPolicy, single_agent_batch
 from kinfolk.policies.build import ResolvedPolicy
@@ -70,7 +70,7 @@ class PolicySpec:
         """
         weights = {} if self.data_path is None else {"weights": str(self.data_path)}
         # Imported here: a policy derived from the classes of this file needs no URIs and files.
-        resolve_class = import_object("kinfolk.policies.resolve:resolve_class")
+        resolve_class = import_own("kinfolk.policies.resolve:resolve_class")
         settings = {**self.init_kwargs, **weights}
         resolved: ResolvedPolicy = resolve_class(self.class_path, settings, trusted)
         return resolved

@@ -123,7 +123,7 @@ def resolve(
         saved = read_policy(Path(name) if scheme == "file" else find_policy(name))
         _check_names(name, [saved.class_path, *saved.settings])
         merged = {**saved.settings, **kwargs}
-        return ResolvedPolicy(saved.class_path, merged, saved.arrays, is_from_file=True)
+        return ResolvedPolicy(saved.class_path, merged, saved.arrays, source_file=name)
     hint = suggest_policy_uri(uri, POLICIES) or f" Write {_URI_FORMS}."
     raise UsageError(f"'{uri}' is not a policy.{hint}")
 

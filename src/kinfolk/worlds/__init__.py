@@ -7,7 +7,7 @@ from typing import Any
 
 from kinfolk.core.arrays import AnyArray
 from kinfolk.core.errors import UnknownNameError, UsageError, format_suggestion
-from kinfolk.core.imports import Registry, RegistryEntry
+from kinfolk.core.imports import Registry, RegistryEntry, import_object
 
 GYM_PREFIX = "gym:"
 CLASS_PREFIX = "class:"
@@ -36,6 +36,12 @@ class WorldRegistry(Registry):
             hint = f"Did you mean '{GYM_PREFIX}{name}'?"
             raise UnknownNameError(f"No world is named '{name}'. {hint}")
         return super().get_entry(name)
+
+    def load(self, name: str) -> Any:
+        """Import and return the class of a world."""
+        if name.startswith(CLASS_PREFIX):
+            return import_object(name.removeprefix(CLASS_PREFIX))
+        return super().load(name)
 
 
 def _is_gymnasium_task(name: str) -> bool:

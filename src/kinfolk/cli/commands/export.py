@@ -52,7 +52,9 @@ def _build_table(run: Path, table: str) -> Any:
     from kinfolk.evaluation.export import build_table
 
     stored, settings = _open_evaluation(run)
-    groups = [group.name for group in settings.world_ref.spec.groups]
+    groups: list[str] = []
+    if table == "agents":  # events have the numbers of their groups, the world has the names
+        groups = [group.name for group in settings.world_ref.spec.groups]
     return build_table(table, stored.events(), settings.slot_ids, groups)
 
 

@@ -7,6 +7,7 @@ from typing import Literal
 
 from kinfolk.core.errors import SettingsError
 from kinfolk.core.settings import validate_settings
+from kinfolk.core.trust import untrusted
 from kinfolk.jobs.train.settings import Train
 from kinfolk.policies.build import ResolvedPolicy, build_policy
 from kinfolk.policies.neural import export as formats
@@ -45,9 +46,10 @@ def export_policy(
     if format == "safetensors":
         write_policy(out, stored)
         return f"The weights of {path} are in {out}."
-    settings = validate_settings(Train, open_run(path.parents[2]).config["settings"])
-    resolved = ResolvedPolicy(stored.class_path, stored.settings, stored.arrays)
-    built = build_policy(resolved, settings.world_ref.spec, batch_invariant=False)
+    with untrusted(path):
+        settings = validate_settings(Train, open_run(path.parents[2]).config["settings"])
+        resolved = ResolvedPolicy(stored.class_path, stored.settings, stored.arrays)
+        built = build_policy(resolved, settings.world_ref.spec, batch_invariant=False)
     net = formats.require_exportable(built, name)
     data = formats.export_onnx(net) if format == "onnx" else formats.export_torchscript(net)
     write_atomic(out, data)
