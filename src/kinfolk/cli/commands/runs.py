@@ -110,10 +110,10 @@ def capsule(
     path = out or Path(f"{stored.name}.capsule.zip")
     manifest = pack_capsule(stored, path)
     if json:
-        print_json({"capsule": str(path), **manifest})
+        print_json({"capsule": str(path), **manifest.model_dump()})
         return
-    print(f"{path} holds {len(manifest['sha256'])} files of {run}. Check it: kinfolk verify {path}")
-    for uri in manifest["sources"]:
+    print(f"{path} holds {len(manifest.sha256)} files of {run}. Check it: kinfolk verify {path}")
+    for uri in manifest.sources:
         print(f"Not in it, but needed to verify it: the file of {uri}")
 
 
@@ -135,7 +135,7 @@ def verify(
     with _temporary_folder() as folder:
         stored, manifest = unpack_capsule(file, folder / "run")
         promise = describe_equality(manifest)
-        note(f"{file}: the hashes of {len(manifest['sha256'])} files are right.")
+        note(f"{file}: the hashes of {len(manifest.sha256)} files are right.")
         check_sources(file, manifest)
         policies = locate_policies(manifest, folder / "run")
         report = _repeat(stored, folder / "again", engine, jobs, json, policies, sample)
