@@ -227,5 +227,8 @@ def test_an_archive_of_archives_and_one_without_entries_are_refused(capsys, fold
     zipfile.ZipFile(buffer, "w").close()
     (folder / "empty.zip").write_bytes(buffer.getvalue())
     code, said = run(capsys, "verify", "empty.zip")
-    assert (code, said.err.startswith("empty.zip is not a capsule, or it is damaged: ")) == (1, True)
+    assert (code, said.err.startswith("empty.zip is not a capsule, or it is damaged: ")) == (
+        1,
+        True,
+    )
     assert read_bytes(folder / "empty.zip") == buffer.getvalue()

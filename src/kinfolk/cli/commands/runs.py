@@ -21,6 +21,7 @@ from kinfolk.cli.output import (
     stdout_for_document,
 )
 from kinfolk.cli.run_lifecycle import interruptible, run_argument
+from kinfolk.core.errors import DamagedRunError
 
 _MAX_SHOWN = 10  # differences that are printed
 
@@ -184,6 +185,8 @@ def _repeat(
 
     require_done(stored)
     total = sum(1 for _ in stored.events())
+    if total == 0:
+        raise DamagedRunError(f"{stored.folder} has no events, so there is nothing to compare with.")
     wanted = total if sample is None else min(sample, total)
     with _temporary_folder() as folder, stdout_for_document(json):
         path = out or folder / "again"
