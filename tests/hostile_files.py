@@ -16,7 +16,7 @@ from kinfolk.policies.resolve import resolve
 from kinfolk.replay.record import record_ticks
 from kinfolk.store.arrays import PolicyFile, write_policy
 from kinfolk.store.event_log import COMPRESSED_EVENTS_FILE
-from kinfolk.store.run import create_run
+from kinfolk.store.settings_file import write_run_settings
 
 MODULE = "stranger_code"
 CODE = """
@@ -191,7 +191,8 @@ def _list_plans(folder: Path) -> list[str]:
 
 def _write_run(folder: Path, job: str, settings: dict[str, object], is_done: bool) -> None:
     """Write a run with the events of an evaluation, and with a policy and a replay of a stranger."""
-    create_run(folder, job, settings)
+    folder.mkdir()
+    write_run_settings(folder, job, settings)
     if is_done:
         shutil.copy(folder.parent / "true" / COMPRESSED_EVENTS_FILE, folder)
     write_policy(

@@ -200,20 +200,20 @@ def test_flipped_bits_and_cut_ends_give_a_message_or_the_right_content(capsule, 
     places = range(0, 8 * len(whole), max(1, 8 * len(whole) // 1500))
     broken = [bytes(_flip(whole, place)) for place in places]
     broken += [whole[:end] for end in range(0, len(whole), max(1, len(whole) // 200))]
-    n_refused = 0
+    messages = []
     for data in broken:
         capsule.write_bytes(data)
         try:
             contents, manifest = capsules.read_capsule(capsule)
         except KinfolkError as error:
-            assert str(error).startswith(str(capsule)), str(error)
-            n_refused += 1
+            messages.append(str(error))
         else:
             assert contents == right[0]
             assert manifest.policies == right[1].policies
             assert manifest.sha256 == right[1].sha256
     assert len(broken) > 1000
-    assert n_refused > 1000
+    assert len(messages) > 1000
+    assert all(message.startswith(str(capsule)) for message in messages)
 
 
 def _flip(data, place):

@@ -88,7 +88,7 @@ def test_a_folder_of_policies_is_played_and_leaves_tables_and_one_page(here, cap
     assert len(document["failure_records"]) == 12
     code, said = run(capsys, "export", "metrics", "cup", "--table", "failures")
     assert said.out.splitlines()[0].startswith("episode,slot,policy,agent,tick,cause,")
-    code, said = run(capsys, "rerun", "cup")
+    code, said = run(capsys, "rerun", "cup", "--trust")
     assert code == 0, said.err
     code, said = run(capsys, "runs", "--root", ".")
     assert "first of 4: " in said.out

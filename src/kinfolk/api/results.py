@@ -18,7 +18,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from kinfolk.api.frames import Backend, list_estimates, make_frame, save_result, to_html
 from kinfolk.api.progress import showing_progress
-from kinfolk.api.stored_runs import StoredRun
+from kinfolk.api.stored_runs import StoredRun, load_run
 from kinfolk.core.errors import SettingsError, require
 from kinfolk.core.events import Event, TimingEvent
 from kinfolk.core.settings import Settings
@@ -28,7 +28,7 @@ from kinfolk.evaluation.failures import describe_run_failures
 from kinfolk.evaluation.statistics import Estimate
 from kinfolk.policies.own_policies import find_object_uris, make_other_process_error
 from kinfolk.store.files import as_store_error
-from kinfolk.store.run import create_run, open_run
+from kinfolk.store.run import create_run
 from kinfolk.store.run_job import run_and_store
 
 R = TypeVar("R", bound="JobResult")
@@ -249,10 +249,7 @@ def run_job(
                     last = item
                     tell(item)
     assert last is not None  # every job ends with an event
-    stored = (
-        None if run is None else StoredRun(run.folder, open_run(run.folder).config, is_own=True)
-    )
-    return result_type.from_event(last, settings, stored)
+    return result_type.from_event(last, settings, None if run is None else load_run(run.folder))
 
 
 def signature_of(model: type[Settings]) -> Callable[[F], F]:

@@ -13,22 +13,12 @@ from kinfolk.core.trust import untrusted
 from kinfolk.evaluation.export import ColumnTable
 from kinfolk.evaluation.run_summary import RunSummary, select_runs, summarize_run
 from kinfolk.store.policy_references import list_policies
-from kinfolk.store.run import Run, open_run
+from kinfolk.store.run import Run, find_author, open_run
 from kinfolk.store.run_list import DamagedRun, list_runs
 
 
 class StoredRun(Run):
-    """A run of an earlier job: its settings, its events and its checkpoints.
-
-    Args:
-        folder: The folder.
-        config: Content of `settings.json`.
-        is_own: Whether this program has just made it, so that it may name code.
-    """
-
-    def __init__(self, folder: Path, config: Mapping[str, Any], is_own: bool = False) -> None:
-        super().__init__(folder, config)
-        self._untrusted_source = None if is_own else folder
+    """A run of an earlier job: its settings, its events and its checkpoints."""
 
     @property
     def job(self) -> str:
@@ -53,7 +43,7 @@ class StoredRun(Run):
         Raises:
             UsageError: The run has no such table.
         """
-        with untrusted(self._untrusted_source):
+        with untrusted(find_author(self.folder)):
             return build_run_table(self.job, self.settings, list(self.events()), name)
 
     def frame(self, name: str | None = None, backend: Backend | None = None) -> Any:
@@ -81,7 +71,7 @@ class StoredRun(Run):
             UsageError: The job has no such figure or metric.
             MissingLibraryError: matplotlib is not installed.
         """
-        with untrusted(self._untrusted_source):
+        with untrusted(find_author(self.folder)):
             return plot_runs([self], kind, metric)
 
     def save(self, path: str | Path, table: str | None = None) -> None:

@@ -11,6 +11,7 @@ from urllib.parse import parse_qsl, unquote
 from kinfolk.core.errors import UsageError, escape_text
 from kinfolk.core.imports import Registry, RegistryEntry, import_object
 from kinfolk.core.settings import parse_value
+from kinfolk.core.trust import get_trust
 from kinfolk.policies.build import ResolvedPolicy
 from kinfolk.policies.own_policies import OBJECT_SCHEME, find_own_policy, make_other_process_error
 from kinfolk.policies.policy_code import find_policy_class, split_code_file
@@ -19,6 +20,7 @@ from kinfolk.roles.history_file import read_history_text
 from kinfolk.store.arrays import read_arrays, read_policy
 from kinfolk.store.files import read_text
 from kinfolk.store.policy_references import find_policy
+from kinfolk.store.run import find_author
 
 _SAVANNA = "kinfolk.policies.scripted.savanna"
 _NEURAL = "kinfolk.policies.neural.architectures"
@@ -116,14 +118,17 @@ def resolve(
         name = unquote(name)
         code = split_code_file(name) if scheme == "file" else None
         if code is not None:
-            path = find_policy_class(*code)
+            class_path = find_policy_class(*code)
             if trusted:
-                import_object(path)
-            return _read_files(path, kwargs)
-        saved = read_policy(Path(name) if scheme == "file" else find_policy(name))
+                import_object(class_path)
+            return _read_files(class_path, kwargs)
+        path = Path(name) if scheme == "file" else find_policy(name)
+        saved = read_policy(path)
         _check_names(name, [saved.class_path, *saved.settings])
         merged = {**saved.settings, **kwargs}
-        return ResolvedPolicy(saved.class_path, merged, saved.arrays, source_file=name)
+        author = find_author(path) or get_trust().source
+        source = None if author is None else str(author)
+        return ResolvedPolicy(saved.class_path, merged, saved.arrays, source_file=source)
     hint = suggest_policy_uri(uri, POLICIES) or f" Write {_URI_FORMS}."
     raise UsageError(f"'{uri}' is not a policy.{hint}")
 

@@ -186,7 +186,9 @@ def _repeat(
     require_done(stored)
     total = sum(1 for _ in stored.events())
     if total == 0:
-        raise DamagedRunError(f"{stored.folder} has no events, so there is nothing to compare with.")
+        raise DamagedRunError(
+            f"{stored.folder} has no events, so there is nothing to compare with."
+        )
     wanted = total if sample is None else min(sample, total)
     with _temporary_folder() as folder, stdout_for_document(json):
         path = out or folder / "again"

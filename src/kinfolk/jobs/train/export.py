@@ -14,7 +14,7 @@ from kinfolk.policies.neural import export as formats
 from kinfolk.store.arrays import read_policy, write_policy
 from kinfolk.store.files import write_atomic
 from kinfolk.store.policy_references import find_policy
-from kinfolk.store.run import open_run
+from kinfolk.store.run import find_author, open_run
 
 
 def export_policy(
@@ -46,7 +46,7 @@ def export_policy(
     if format == "safetensors":
         write_policy(out, stored)
         return f"The weights of {path} are in {out}."
-    with untrusted(path):
+    with untrusted(find_author(path)):
         settings = validate_settings(Train, open_run(path.parents[2]).config["settings"])
         resolved = ResolvedPolicy(stored.class_path, stored.settings, stored.arrays)
         built = build_policy(resolved, settings.world_ref.spec, batch_invariant=False)
