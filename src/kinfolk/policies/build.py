@@ -19,7 +19,7 @@ from kinfolk.core.arrays import Arrays
 from kinfolk.core.errors import SettingsError, format_suggestion, require, summarize_error
 from kinfolk.core.imports import import_object
 from kinfolk.core.spaces import WorldSpec
-from kinfolk.core.trust import get_trust, untrusted
+from kinfolk.core.trust import untrusted
 from kinfolk.policies.base import Policy
 from kinfolk.policies.own_policies import OBJECT_SCHEME, find_own_policy
 
@@ -40,7 +40,7 @@ class ResolvedPolicy:
     settings: Mapping[str, Any] = field(default_factory=dict)
     arrays: Arrays = field(default_factory=dict, compare=False)
     sha256: str = ""
-    source_file: str | None = field(default_factory=lambda: get_trust().source, compare=False)
+    source_file: str | None = field(default=None, compare=False)
 
     @property
     def is_from_file(self) -> bool:

@@ -11,7 +11,6 @@ from urllib.parse import parse_qsl, unquote
 from kinfolk.core.errors import UsageError, escape_text
 from kinfolk.core.imports import Registry, RegistryEntry, import_object
 from kinfolk.core.settings import parse_value
-from kinfolk.core.trust import get_trust
 from kinfolk.policies.build import ResolvedPolicy
 from kinfolk.policies.own_policies import OBJECT_SCHEME, find_own_policy, make_other_process_error
 from kinfolk.policies.policy_code import find_policy_class, split_code_file
@@ -126,7 +125,7 @@ def resolve(
         saved = read_policy(path)
         _check_names(name, [saved.class_path, *saved.settings])
         merged = {**saved.settings, **kwargs}
-        author = find_author(path) or get_trust().source
+        author = find_author(path)
         source = None if author is None else str(author)
         return ResolvedPolicy(saved.class_path, merged, saved.arrays, source_file=source)
     hint = suggest_policy_uri(uri, POLICIES) or f" Write {_URI_FORMS}."

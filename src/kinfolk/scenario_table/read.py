@@ -87,6 +87,8 @@ class ScenarioTable:
         background = self.backgrounds[name]
         with untrusted(self.path):
             resolved = resolve(background.policy)
+        if self.path is not None and not resolved.is_from_file:  # it is built later
+            resolved = replace(resolved, source_file=str(self.path))
         require(
             background.sha256 in ("", resolved.sha256),
             f"Background '{name}' is not the policy that its table names: its digest is "
