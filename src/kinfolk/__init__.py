@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from kinfolk.api.training import Trainer, TrainingResult, train
     from kinfolk.api.worlds import make, metrics, pettingzoo
     from kinfolk.core.errors import PolicyFailedError
+    from kinfolk.core.trust import trust_files
     from kinfolk.engines import make_engine
     from kinfolk.evolution.base import BasePop, GAConfig
     from kinfolk.evolution.populations import GeneratorDiscriminatorPop, GeneratorPop
@@ -117,6 +118,6 @@ __all__ += ["AgentView", "CogsguardPolicy", "build_cogsguard_behavior_hooks"]
 __all__ += ["record_behavior_score"]
 __all__ += ["BasePop", "GAConfig", "GeneratorDiscriminatorPop", "GeneratorPop"]
 __all__ += ["BaseNets", "DynamicNets", "FeedforwardStaticNets", "RecurrentStaticNets"]
-__all__ += ["FunctionNets", "ModuleNets"]
+__all__ += ["FunctionNets", "ModuleNets", "trust_files"]
 
 export_lazily(__name__)

@@ -397,7 +397,7 @@ def test_the_progress_of_a_resumed_run_counts_no_failure_twice(capsys, mine):
             if event.kind == "episode_played" and event.step == 2:
                 break
     assert sum(e["kind"] == "episode_played" for e in open_run(Path("stopped")).events()) == 3
-    code, said = run(capsys, "eval", "--resume", "stopped", "--engine", "local")
+    code, said = run(capsys, "eval", "--resume", "stopped", "--engine", "local", "--trust")
     assert code == 1
     assert said.err.splitlines()[-2] == "Episodes: 4 of 4, failures of policies so far: 4"
 

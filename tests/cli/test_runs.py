@@ -168,7 +168,11 @@ def test_a_capsule_that_leads_out_or_is_none_is_refused(capsys, stored, folder):
 
     rewrite(folder / "a.zip", escape)
     code, said = run(capsys, "verify", "a.zip")
-    assert (code, said.err) == (1, "a.zip is refused: '../evil' leads out of the capsule.\n")
+    assert (code, said.err) == (
+        1,
+        "a.zip is not a capsule, or it is damaged: manifest.json: '../evil' is no file of a run or of its "
+        "policies.\n",
+    )
     (folder / "b.zip").write_bytes(b"no zip")
     code, said = run(capsys, "verify", "b.zip")
     assert code == 1
@@ -179,14 +183,15 @@ def test_a_capsule_that_leads_out_or_is_none_is_refused(capsys, stored, folder):
 def test_the_tier_of_equality_depends_on_versions_and_processor():
     here = capsules.describe_machine()
     assert capsules.describe_equality(here) == capsules.EXACT
-    assert capsules.describe_equality({**here, "processor": "riscv"}).startswith(
+    assert capsules.describe_equality(here.model_copy(update={"processor": "riscv"})).startswith(
         "exact for scripted policies and worlds; networks may differ in their last digits, because the "
     )
-    older = {**here, "versions": {**here["versions"], "kinfolk": "0.0.1"}}
+    older = here.model_copy(update={"versions": {**here.versions, "kinfolk": "0.0.1"}})
     assert capsules.describe_equality(older).startswith("none: kinfolk is ")
-    released, _, code = here["versions"]["kinfolk"].partition(" (code ")
+    released, _, code = here.versions["kinfolk"].partition(" (code ")
     assert len(code) == 12 + 1
-    edited = {**here, "versions": {**here["versions"], "kinfolk": f"{released} (code 0)"}}
+    versions = {**here.versions, "kinfolk": f"{released} (code 0)"}
+    edited = here.model_copy(update={"versions": versions})
     assert capsules.describe_equality(edited) == (
         f"none: kinfolk is {released} (code {code} here and {released} (code 0) there, and another "
         "version may compute other numbers"
@@ -252,7 +257,10 @@ def test_a_capsule_is_refused_if_the_class_of_a_policy_was_changed(capsys, folde
     code, said = run(capsys, "capsule", "one", "--out", "one.zip")
     message = "Not in it, but needed to verify it: the file of class:my_capsule_team.Team\n"
     assert said.out.endswith(message)
-    assert run(capsys, "verify", "one.zip")[0] == 0
+    code, said = run(capsys, "verify", "one.zip")
+    assert code == 2
+    assert "names the code 'my_capsule_team.Team'" in said.err
+    assert run(capsys, "verify", "one.zip", "--trust")[0] == 0
     (folder / "my_capsule_team.py").write_text(POLICY.format(action=1))
     code, said = run(capsys, "verify", "one.zip")
     assert code == 1

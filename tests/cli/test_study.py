@@ -101,7 +101,7 @@ def test_a_study_whose_first_run_fails_names_it_and_leaves_no_folder(capsys, tmp
     (tmp_path / "breaking_log.py").write_text(BREAKING)
     write_plan(tmp_path, "seconds = 0.2 ", 'logs = ["breaking_log:BreakingLog"]\nseconds = 0.2 ')
     capsys.readouterr()
-    words = ["mine.toml", "--quick", "--engine", "local", "--out", "runs/mine"]
+    words = ["mine.toml", "--quick", "--engine", "local", "--out", "runs/mine", "--trust"]
     code, said = run(capsys, "study", *words)
     assert code == 2
     assert said.err.splitlines()[-1] == (

@@ -36,7 +36,7 @@ def test_an_unknown_name_suggests_the_most_similar_one():
          "Did you mean 'Registry'? Known: Iterator, Mapping, ModuleType, Any, "
          "UsageError, export_lazily, MissingLibraryError, get_install_command, "
          "make_missing_library_error, optional_import, import_libraries, RegistryEntry, Registry, "
-         "import_object."),
+         "import_object, require_trust, find_source_file, import_own."),
     ],
 )  # fmt: skip
 def test_an_import_path_that_does_not_exist_raises_an_error(path, message):

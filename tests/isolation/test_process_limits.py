@@ -132,7 +132,7 @@ def test_what_is_preloaded_for_a_stranger_has_a_limit_of_memory(memory_mb, n_byt
 
 def test_a_policy_from_a_file_is_not_built_outside_of_the_sandbox():
     net = "kinfolk.policies.neural.architectures:MlpPolicy"
-    asks_for_much = ResolvedPolicy(net, {"hidden": [10**6, 10**6]}, is_from_file=True)
+    asks_for_much = ResolvedPolicy(net, {"hidden": [10**6, 10**6]}, source_file="a.safetensors")
     sandbox = IsolationSettings(sandbox=True)
     assert not may_build_here(asks_for_much, sandbox)
     assert may_build_here(asks_for_much, IsolationSettings()), "your own, without a sandbox"

@@ -100,6 +100,6 @@ def test_the_command_is_killed_and_resumed(tmp_path, own_module, root, mode):
         if process.wait() == done.returncode:
             break
         assert process.returncode == -signal.SIGKILL
-        tries = tries if not (tmp_path / "killed").exists() else ["--resume", "killed"]
+        tries = tries if not (tmp_path / "killed").exists() else ["--resume", "killed", "--trust"]
     assert kills >= 1
     assert read_results(tmp_path / "killed") == read_results(tmp_path / "whole")

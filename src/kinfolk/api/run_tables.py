@@ -39,7 +39,8 @@ def build_run_table(
         name = "episodes" if job == "evaluate" else "rows" if is_swept else "events"
     if job == "evaluate" and name in ("episodes", "agents"):
         chosen = validate_settings(Evaluate, settings)
-        return build_table(name, events, chosen.slot_ids, chosen.world_ref.spec)
+        spec = chosen.world_ref.spec if name == "agents" else None  # which names the groups
+        return build_table(name, events, chosen.slot_ids, spec)
     if job in _FAILURE_JOBS and name == "failures":
         return build_failure_table(job, settings, events)
     if is_swept and name == "rows":

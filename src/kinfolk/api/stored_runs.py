@@ -9,10 +9,11 @@ from typing import Any
 
 from kinfolk.api.frames import Backend, make_frame, save_result, to_html
 from kinfolk.api.run_tables import ReplayFrame, build_run_table
+from kinfolk.core.trust import untrusted
 from kinfolk.evaluation.export import ColumnTable
 from kinfolk.evaluation.run_summary import RunSummary, select_runs, summarize_run
 from kinfolk.store.policy_references import list_policies
-from kinfolk.store.run import Run, open_run
+from kinfolk.store.run import Run, find_author, open_run
 from kinfolk.store.run_list import DamagedRun, list_runs
 
 
@@ -42,7 +43,8 @@ class StoredRun(Run):
         Raises:
             UsageError: The run has no such table.
         """
-        return build_run_table(self.job, self.settings, list(self.events()), name)
+        with untrusted(find_author(self.folder)):
+            return build_run_table(self.job, self.settings, list(self.events()), name)
 
     def frame(self, name: str | None = None, backend: Backend | None = None) -> Any:
         """Return a table of the run as a pandas or polars frame; see `table`.
@@ -69,7 +71,8 @@ class StoredRun(Run):
             UsageError: The job has no such figure or metric.
             MissingLibraryError: matplotlib is not installed.
         """
-        return plot_runs([self], kind, metric)
+        with untrusted(find_author(self.folder)):
+            return plot_runs([self], kind, metric)
 
     def save(self, path: str | Path, table: str | None = None) -> None:
         """Write a table as CSV, Parquet or JSON, or the figure as PDF, SVG or PNG, by the suffix.
@@ -133,7 +136,8 @@ class RunList(list[StoredRun]):
             kind: Kind of figure, as in `StoredRun.plot`.
             metric: What is drawn, several as panels below each other; by default that of the job.
         """
-        return plot_runs(self, kind, metric)
+        with untrusted(self[0].folder if self else None):
+            return plot_runs(self, kind, metric)
 
     def save(self, path: str | Path) -> None:
         """Write the table of runs, or their figure, by the suffix of the file."""

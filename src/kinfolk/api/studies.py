@@ -10,6 +10,7 @@ from pathlib import Path
 from kinfolk.api.frames import to_html
 from kinfolk.api.results import JobResult, run_job
 from kinfolk.core.errors import UsageError
+from kinfolk.core.trust import untrusted
 from kinfolk.engines.base import Engine
 from kinfolk.evaluation.export import ColumnTable
 from kinfolk.evaluation.formatting import format_estimate
@@ -85,11 +86,12 @@ def study(
 
     Raises:
         UsageError: There is no such plan, or it is wrong; nothing is written.
+        UntrustedCodeError: The plan names code that is not part of kinfolk; see `kf.trust_files`.
     """
-    settings = register_study(str(plan), quick)
-    check_plan(settings.name, settings.text)
     folder = new_run_folder("study") if out is None else Path(out)
-    with nullcontext() if folder.exists() else removing_unbegun(folder):
+    with untrusted(plan), nullcontext() if folder.exists() else removing_unbegun(folder):
+        settings = register_study(str(plan), quick)
+        check_plan(settings.name, settings.text)
         result = run_job(
             StudyResult, "study", study_job, settings, engine, jobs, folder, may_rename=out is None
         )

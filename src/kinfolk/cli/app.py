@@ -50,6 +50,7 @@ from kinfolk.cli.scenarios import scenarios
 from kinfolk.cli.studies import study
 from kinfolk.core.errors import KinfolkError, UsageError, escape_lines
 from kinfolk.core.imports import get_install_command, make_missing_library_error
+from kinfolk.core.trust import trust_files
 
 INTERRUPTED = 130
 
@@ -87,6 +88,7 @@ app.command()(study)
 add_examples(app)
 refuse_repeated_options(app)
 
+_GLOBAL_OPTIONS = ("--debug", "--quiet", "-q", "--trust")
 _GC_THRESHOLD = 50_000  # new objects between two garbage collections; Python's default is 700
 
 
@@ -103,11 +105,16 @@ def options(
     quiet: bool = typer.Option(
         False, "--quiet", "-q", help="Only results and errors; may stand anywhere."
     ),
+    trust: bool = typer.Option(
+        False,
+        "--trust",
+        help="Let runs, policy files, capsules and plans name code to import; may stand anywhere.",
+    ),
     version: bool = typer.Option(
         False, "--version", help="Show the version.", is_eager=True, callback=_print_version
     ),
 ) -> None:
-    """Declare the global options; `main` itself acts on --quiet and --debug."""
+    """Declare the global options; `main` itself acts on --debug, --quiet and --trust."""
 
 
 def main(arguments: list[str] | None = None) -> NoReturn:
@@ -124,8 +131,9 @@ def main(arguments: list[str] | None = None) -> NoReturn:
         sys.path.append(os.getcwd())
     debug = "--debug" in words
     set_quiet(not {"--quiet", "-q"}.isdisjoint(words))
-    words = [word for word in words if word not in ("--debug", "--quiet", "-q")] or ["--help"]
-    with interrupt_on_signals() as received:
+    is_trusting = "--trust" in words
+    words = [word for word in words if word not in _GLOBAL_OPTIONS] or ["--help"]
+    with interrupt_on_signals() as received, trust_files(is_trusting):
         _run(words, debug, received)
 
 

@@ -15,6 +15,7 @@ import typer
 from kinfolk.cli.completion import complete_world
 from kinfolk.cli.output import echo, note, progress
 from kinfolk.core.errors import KinfolkError
+from kinfolk.core.trust import carry_trust
 from kinfolk.engines.parent_death import exit_with_parent
 
 _PROCESSES = 2
@@ -52,7 +53,9 @@ def compile_kernels(
     world_args = (world, dict(settings), preset)
     other = None
     if len(missing) > 1:
-        other = _process_context().Process(target=_compile_beside, args=(*world_args, 1, policies))
+        other = _process_context().Process(
+            target=carry_trust(_compile_beside), args=((*world_args, 1, policies),)
+        )
         other.start()
     with _show_progress(kernels):
         _compile(*world_args, 0, [] if other else policies)
@@ -67,7 +70,7 @@ def compile_kernels(
         _compile_by_playing(game)
 
 
-def _compile_beside(*arguments: Any) -> None:
+def _compile_beside(arguments: tuple[Any, ...]) -> None:
     """Run `_compile` in a second process, which ends silently when the command is stopped."""
     exit_with_parent(use_death_signal=True)  # a killed command leaves nobody who compiles
     for number in (signal.SIGINT, signal.SIGTERM):

@@ -50,7 +50,7 @@ def build_policies(settings: Any) -> None:
     Raises:
         UsageError: A policy cannot be found or built for this world.
     """
-    from kinfolk.isolation.worker_pool import may_build_here
+    from kinfolk.isolation.worker_pool import may_build_here, require_trusted_code
     from kinfolk.policies.build import build_policy
 
     trusted = [slot for slot in settings.slots if settings.is_trusted(slot)]
@@ -68,6 +68,8 @@ def build_policies(settings: Any) -> None:
         resolved = slot.resolve_policy(slot in trusted)
         if slot in trusted:  # an isolated policy is not loaded into this process
             build_policy(resolved, spec).close()
+        else:
+            require_trusted_code(resolved, limits)
 
 
 def check_sandbox(evaluations: Sequence[Any]) -> None:

@@ -16,6 +16,7 @@ from kinfolk.cli.completion import complete_policy, complete_preset, complete_sl
 from kinfolk.cli.output import note
 from kinfolk.cli.run_lifecycle import JobCall, job_options
 from kinfolk.core.errors import UsageError
+from kinfolk.core.trust import untrusted
 from kinfolk.jobs import JOB_SETTINGS
 
 if TYPE_CHECKING:
@@ -38,6 +39,8 @@ _WITH_PANELS = ("kinfolk sweep eval",)
 class SingleValueCommand(TyperCommand):
     """Command that refuses an option with one value that was given twice; click keeps the last."""
 
+    read_files: tuple[str, ...] = ("resume", "run", "runs", "file", "files", "plan", "root")
+
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Parse the arguments of the command, and check what was given twice.
 
@@ -49,6 +52,20 @@ class SingleValueCommand(TyperCommand):
             if not any(parameter.is_eager for parameter in parsed):  # such as --help
                 _check_given_once(ctx.command_path, parsed, args)
         return super().parse_args(ctx, args)
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command; the files that it reads may name no code, unless they are trusted."""
+        with untrusted(_find_read_file(ctx.params, self.read_files)):
+            return super().invoke(ctx)
+
+
+def _find_read_file(parameters: Mapping[str, Any], names: Sequence[str]) -> Any:
+    """Return the first run, capsule or plan that was given under one of these names; None if none."""
+    for name in names:
+        value = parameters.get(name)
+        if value:
+            return value[0] if isinstance(value, Sequence) and not isinstance(value, str) else value
+    return None
 
 
 def refuse_repeated_options(app: typer.Typer) -> None:
@@ -110,6 +127,7 @@ def settings_command(job: str, *options: str, engine: str | None = None) -> type
     class SettingsCommand(SingleValueCommand):
         """Command that adds the flags of the settings to its own options."""
 
+        read_files = ()  # its settings are typed, or lie in a file that the user names as typed
         _flags: dict[str, SettingField] | None = None  # by the name of the parameter
 
         def get_params(self, ctx: Any) -> list[Any]:
@@ -135,7 +153,8 @@ def settings_command(job: str, *options: str, engine: str | None = None) -> type
             paths = ("config", "out", "resume")
             common |= {name: Path(common[name]) for name in paths if common.get(name) is not None}
             ctx.meta[_CALL] = JobCall(flags, **common)
-            return super().invoke(ctx)
+            with untrusted(common.get("resume"), may_sandbox=True):
+                return super().invoke(ctx)
 
     return SettingsCommand
 

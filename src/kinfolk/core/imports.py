@@ -21,6 +21,7 @@ from kinfolk.core.errors import (
     make_unknown_name_error,
     summarize_error,
 )
+from kinfolk.core.trust import get_untrusted_source, make_untrusted_error
 
 
 class _LazyPackage(ModuleType):
@@ -203,7 +204,7 @@ class Registry:
 
     def load(self, name: str) -> Any:
         """Import and return the object named `name`."""
-        return import_object(self.get_entry(name).import_path)
+        return import_own(self.get_entry(name).import_path)
 
     def _load_plugins(self) -> dict[str, RegistryEntry]:
         """Return the entries that other packages declare as entry points, read once."""
@@ -216,18 +217,97 @@ class Registry:
         return self._plugins
 
 
+_FILE_SUFFIX = ".py"
+# What a file may name by an import path: classes of these packages. Others of kinfolk could be told by
+# a stranger's settings to write files or to start processes.
+_NAMED_BY_FILES = ("kinfolk.policies.", "kinfolk.worlds.", "kinfolk.testing.", "kinfolk.bench.")
+
+
 def import_object(path: str) -> Any:
-    """Import and return the object at `module:attribute`, `module.attribute` or `FILE.py:attribute`.
+    """Import and return the object at an import path that a user or a file names.
+
+    This is the only way to code from outside of kinfolk. While the words of a file are followed that is
+    not trusted (`core.trust`), only classes of kinfolk's policies and worlds and what installed packages
+    register as entry points can be imported.
+
+    Args:
+        path: `module:attribute`, `module.attribute` or `FILE.py:attribute`.
+
+    Raises:
+        UntrustedCodeError: A file names the path, and is not trusted; nothing was imported.
+        UsageError: The module or the attribute does not exist, or importing it raised an error.
+    """
+    require_trust(path)
+    found = import_own(path)
+    source = get_untrusted_source()
+    if source is not None:
+        is_ours = isinstance(found, type) and found.__module__.startswith(_NAMED_BY_FILES)
+        if not is_ours and not _is_registered(path):
+            raise make_untrusted_error(source, path)
+    return found
+
+
+def require_trust(path: str) -> None:
+    """Check that an import path may be followed; nothing is imported.
+
+    Raises:
+        UntrustedCodeError: A file names it that is not trusted, and it is not part of kinfolk.
+    """
+    source = get_untrusted_source()
+    if source is None:
+        return
+    module, _ = _split_path(path)
+    is_ours = module.startswith(_NAMED_BY_FILES) and not module.endswith(_FILE_SUFFIX)
+    if not is_ours and not _is_registered(path):
+        raise make_untrusted_error(source, path)
+
+
+def _split_path(path: str) -> tuple[str, str]:
+    """Split an import path into the module, which may be a file, and the attribute."""
+    module, _, attribute = path.rpartition(":" if ":" in path else ".")
+    return module, attribute
+
+
+def _is_registered(path: str) -> bool:
+    """Return whether an installed package registers an import path as a world or policy of kinfolk."""
+    metadata = importlib.import_module("importlib.metadata")  # takes 30 ms
+    for group in ("kinfolk.worlds", "kinfolk.policies"):
+        if any(point.value == path for point in metadata.entry_points(group=group)):
+            return True
+    return False
+
+
+def find_source_file(module: str) -> str | None:
+    """Return the file of a module; None if there is none. No package on the way is imported."""
+    top, *parts = module.split(".")
+    try:
+        spec = find_spec(top)  # imports nothing for a name without dots
+    except (ImportError, ValueError, AttributeError):
+        return None
+    if spec is None:
+        return None
+    if not parts:
+        return spec.origin
+    for folder in spec.submodule_search_locations or ():
+        place = os.path.join(folder, *parts)
+        for file in (f"{place}.py", os.path.join(place, "__init__.py")):
+            if os.path.isfile(file):
+                return file
+    return None
+
+
+def import_own(path: str) -> Any:
+    """Import and return the object at an import path that kinfolk itself has written down.
 
     Raises:
         UsageError: The module or the attribute does not exist, or importing it raised an error.
     """
-    module_name, _, attribute = path.rpartition(":" if ":" in path else ".")
+    module_name, attribute = _split_path(path)
     if not module_name or not attribute:
         raise UsageError(f"'{path}' is not an import path. Write package.module.Class.")
     try:
         with optional_import(f"'{path}'"):
-            is_file = module_name.endswith(".py")
+            is_file = module_name.endswith(_FILE_SUFFIX)
             module = (_import_file if is_file else importlib.import_module)(module_name)
     except MissingLibraryError:
         raise

@@ -19,6 +19,7 @@ from typing import Any, Generic, cast
 
 from kinfolk.core.errors import EngineError
 from kinfolk.core.temporary_folder import TemporaryFolder, use_parent_folder
+from kinfolk.core.trust import carry_trust
 from kinfolk.engines.base import (
     Item,
     ObjectRef,
@@ -245,7 +246,7 @@ class ProcessEngine:
                         initargs=(str(self._temporary_folder.folder),),
                     )
             try:
-                return self._pool.submit(task, item)
+                return self._pool.submit(carry_trust(task), item)
             except BrokenProcessPool:
                 self._stop_lost()
         raise EngineError(f"Workers exit as soon as they start; tried {_MAX_ATTEMPTS} times.")

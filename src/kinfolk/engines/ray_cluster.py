@@ -16,6 +16,7 @@ from typing import Any, Generic
 from kinfolk.core.errors import EngineError
 from kinfolk.core.imports import make_missing_library_error
 from kinfolk.core.temporary_folder import TemporaryFolder, use_parent_folder
+from kinfolk.core.trust import carry_trust
 from kinfolk.engines.base import (
     Item,
     ObjectRef,
@@ -100,7 +101,7 @@ class RayEngine:
                     return
                 for batch in pending:
                     if batch.reference is None:
-                        arguments = (task, batch.items, folder)
+                        arguments = (carry_trust(task), batch.items, folder)
                         batch.reference = self._remote_run_batch.remote(*arguments)
                 head = pending.popleft()
                 try:

@@ -171,7 +171,7 @@ ColumnTable = Mapping[str, list[Any]]  # columns by name, of equal length
 
 
 def build_table(
-    name: str, events: Iterable[Mapping[str, Any]], slots: Sequence[str], spec: WorldSpec
+    name: str, events: Iterable[Mapping[str, Any]], slots: Sequence[str], spec: WorldSpec | None
 ) -> ColumnTable:
     """Build a table of episodes or agents from the events of an evaluation.
 
@@ -179,7 +179,7 @@ def build_table(
         name: `episodes` or `agents`.
         events: Events of the run, as JSON values.
         slots: Ids of the slots, in order.
-        spec: Names the world and its groups.
+        spec: Names the world and its groups; None for `episodes`, which need no names.
 
     Returns:
         The columns by name; empty if there are no rows. Values of a slot, group or counter have
@@ -189,6 +189,7 @@ def build_table(
     if name == "episodes":
         rows = [_episode_row(event) for event in played]
     else:
+        assert spec is not None
         rows = [row for event in played for row in _agent_rows(event, slots, spec)]
     return _to_columns(rows)
 

@@ -11,6 +11,7 @@ import numpy as np
 from safetensors.numpy import load, save
 
 from kinfolk.core.spaces import WorldSpec
+from kinfolk.core.trust import get_trust
 from kinfolk.isolation.shared_buffers import create_sealed_memory
 from kinfolk.policies.build import ResolvedPolicy
 
@@ -32,6 +33,7 @@ class WorkerPayload:
         header = {
             "class_path": resolved.class_path,
             "settings": dict(resolved.settings),
+            "source_file": None if get_trust().are_files_trusted else resolved.source_file,
             "spec": spec.to_dict(),
         }
         arrays = {name: np.ascontiguousarray(array) for name, array in resolved.arrays.items()}
@@ -59,7 +61,10 @@ def read_payload(fd: int, size: int) -> tuple[ResolvedPolicy, WorldSpec]:
         data = memory[:]
     length = int.from_bytes(data[:8], "little")
     header = json.loads(data[8 : 8 + length])
-    resolved = ResolvedPolicy(header["class_path"], header["settings"], load(data[8 + length :]))
+    arrays = load(data[8 + length :])
+    resolved = ResolvedPolicy(
+        header["class_path"], header["settings"], arrays, source_file=header["source_file"]
+    )
     return resolved, WorldSpec.from_dict(header["spec"])
 
 

@@ -17,6 +17,7 @@ import numpy as np
 
 from kinfolk.core.arrays import AnyArray, Ints
 from kinfolk.core.errors import UsageError
+from kinfolk.core.trust import trust_files
 from kinfolk.isolation import shared_buffers as shared
 from kinfolk.isolation.payload import read_payload
 from kinfolk.isolation.sandbox.landlock import is_landlock_supported, restrict_to_folder
@@ -170,7 +171,8 @@ class _WorkerLoop:
         sys.path[:0] = config["import_paths"]
         resolved, spec = read_payload(self._payload_fd, config["payload_bytes"])
         os.close(self._payload_fd)
-        self.policy = build_policy(resolved, spec)
+        with trust_files(config["sandbox"]):  # there it may run what it likes
+            self.policy = build_policy(resolved, spec)
         extra = len(PARENT_MEMORY_ROWS) if self._config["inherits_memory"] else 0
         self.memory = allocate_memory(self.policy.memory_layout, self._buffer.rows.shape[0] + extra)
         self._buffer.header[shared.MEMORY_BYTES] = memory_bytes_per_agent(self.policy.memory_layout)

@@ -11,7 +11,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from kinfolk.core import libc
+from kinfolk.core.imports import require_trust
 from kinfolk.core.spaces import WorldSpec
+from kinfolk.core.trust import get_trust, untrusted
 from kinfolk.isolation.cgroups.worker_cgroups import PoolCgroups, WorkerCgroup, open_pool_cgroups
 from kinfolk.isolation.failures import IsolationSettings
 from kinfolk.isolation.forkserver import ForkServerClient, ProcessLimitError
@@ -67,6 +69,19 @@ def may_build_here(resolved: ResolvedPolicy, settings: IsolationSettings) -> boo
     return is_preloadable(resolved) and not (settings.sandbox and resolved.is_from_file)
 
 
+def require_trusted_code(resolved: ResolvedPolicy, settings: IsolationSettings) -> None:
+    """Check that an isolated policy may run: in a sandbox it may, elsewhere only if it is trusted.
+
+    Raises:
+        UntrustedCodeError: A file that is not trusted names code from outside of kinfolk.
+    """
+    if settings.sandbox and get_trust().may_sandbox:
+        return
+    with untrusted(resolved.source_file):
+        for path in (resolved.class_path, *list_named_code(resolved)):
+            require_trust(path)
+
+
 class WorkerPool:
     """Starts workers, at most `max_processes` at a time, and ends them.
 
@@ -78,7 +93,7 @@ class WorkerPool:
         self._settings = settings
         # Without a sandbox all slots have one; else every slot and policy has its own.
         self._forkservers: dict[tuple[object, ...], ForkServerClient] = {}
-        self._payloads: dict[tuple[str, WorldSpec], WorkerPayload] = {}
+        self._payloads: dict[tuple[str, WorldSpec, bool], WorkerPayload] = {}
         self._in_use: set[Worker] = set()
         self._cgroups: PoolCgroups | None = None  # made with the first worker
         self.n_started = 0
@@ -110,7 +125,9 @@ class WorkerPool:
 
         Raises:
             ProcessLimitError: All processes are in use, or the system cannot start another.
+            UntrustedCodeError: A file that is not trusted names its code, and it has no sandbox.
         """
+        require_trusted_code(resolved, self._settings)
         payload = self.get_payload(resolved, spec)
         forkserver = self._get_forkserver(slot, resolved)
         limit = self._settings.max_processes
@@ -177,7 +194,7 @@ class WorkerPool:
 
     def get_payload(self, resolved: ResolvedPolicy, spec: WorldSpec) -> WorkerPayload:
         """Return the payload of a policy from a small cache, or make it."""
-        key = (resolved.sha256, spec)
+        key = (resolved.sha256, spec, resolved.is_from_file)
         if key not in self._payloads:
             while len(self._payloads) >= _MAX_PAYLOADS:
                 self._payloads.pop(next(iter(self._payloads))).close()

@@ -5,12 +5,13 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Iterator, Mapping
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, TypeVar
 from urllib.parse import unquote
 
 from kinfolk.core.errors import UsageError
+from kinfolk.core.imports import find_source_file
+from kinfolk.policies.policy_code import split_code_file
 from kinfolk.store.files import read_bytes
 from kinfolk.store.policy_references import find_policy
 
@@ -72,20 +73,35 @@ def read_policy_bytes(uri: str) -> bytes:
     return read_bytes(Path(unquote(name)) if scheme == "file" else find_policy(unquote(name)))
 
 
+def is_source(uri: str) -> bool:
+    """Return whether a URI names Python code: a class, or a file of code."""
+    return uri.startswith("class:") or _find_code_file(uri) is not None
+
+
+def _find_code_file(uri: str) -> Path | None:
+    """Return the file of `file:FILE.py[:Class]`; None for other URIs."""
+    if not uri.startswith("file:"):
+        return None
+    name = unquote(uri.removeprefix("file:"))
+    code = split_code_file(name)
+    return None if code is None else code[0]
+
+
 def hash_source(uri: str) -> str:
-    """Return the SHA-256 of the source file that defines a `class:` policy.
+    """Return the SHA-256 of the source file that defines a policy; nothing is imported.
 
     Raises:
         UsageError: There is no such module, or it has no source file.
     """
-    path = uri.removeprefix("class:")
-    module = path.partition(":")[0] if ":" in path else path.rpartition(".")[0]
-    try:
-        spec = find_spec(module)
-    except ModuleNotFoundError:
-        spec = None
-    if spec is None or spec.origin is None:
-        raise UsageError(
-            f"The policy {uri} is not here: there is no module {module}. Run this in the folder of its file."
-        )
-    return hashlib.sha256(read_bytes(Path(spec.origin))).hexdigest()
+    file = _find_code_file(uri)
+    if file is None:
+        path = uri.removeprefix("class:")
+        module = path.partition(":")[0] if ":" in path else path.rpartition(".")[0]
+        found = find_source_file(module)
+        if found is None:
+            raise UsageError(
+                f"The policy {uri} is not here: there is no module {module}. Run this in the folder of its "
+                "file."
+            )
+        file = Path(found)
+    return hashlib.sha256(read_bytes(file)).hexdigest()

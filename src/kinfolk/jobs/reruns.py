@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from kinfolk.core.errors import UsageError
 from kinfolk.core.events import Event
-from kinfolk.core.imports import import_object
+from kinfolk.core.imports import import_own
 from kinfolk.core.settings import shorten_repr, validate_settings
 from kinfolk.engines.base import Engine
 from kinfolk.jobs.outside_policies import replace_uris
@@ -93,7 +93,7 @@ def repeat_run(
         UsageError: The run cannot be repeated, or the folder exists.
     """
     require_done(run)
-    model, job = map(import_object, STORED_JOBS[run.config["job"]])
+    model, job = map(import_own, STORED_JOBS[run.config["job"]])
     table = replace_uris(run.config["settings"], policies or {})
     settings = validate_settings(model, table)
     again = create_run(folder, run.config["job"], table)

@@ -27,7 +27,7 @@ import numpy as np
 
 from kinfolk.core.arrays import AnyArray, Bools, Bytes, Floats, Ints
 from kinfolk.core.errors import SettingsError, format_suggestion
-from kinfolk.core.imports import import_object
+from kinfolk.core.imports import import_object, import_own
 from kinfolk.core.random import randint, uniform
 from kinfolk.core.spaces import ACTION_MASK, AgentGroup, WorldSpec
 
@@ -299,7 +299,7 @@ class RandomPolicy(StatelessPolicy):
         self._bounds = np.where(np.isfinite(bounds), bounds, np.array([-1.0, 1.0]))
         self._continuous = np.flatnonzero((self._n_choices == 0).any(axis=0))
         # Imported here, so that policies without kernels do without numba; see `core.inline`.
-        self._sample_uniform = import_object("kinfolk.policies.random_kernel:sample_uniform")
+        self._sample_uniform = import_own("kinfolk.policies.random_kernel:sample_uniform")
 
     def act_async(self, observations: Bytes, batch: AgentBatch, memory: Memory, keys: Ints) -> None:
         """Draw the actions from each agent's key."""

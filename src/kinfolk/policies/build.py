@@ -19,6 +19,7 @@ from kinfolk.core.arrays import Arrays
 from kinfolk.core.errors import SettingsError, format_suggestion, require, summarize_error
 from kinfolk.core.imports import import_object
 from kinfolk.core.spaces import WorldSpec
+from kinfolk.core.trust import untrusted
 from kinfolk.policies.base import Policy
 from kinfolk.policies.own_policies import OBJECT_SCHEME, find_own_policy
 
@@ -32,14 +33,19 @@ class ResolvedPolicy:
         settings: Keyword arguments of its constructor, plain JSON values.
         arrays: Weights for its `load`; empty if it has none.
         sha256: Digest of the above, computed if empty.
-        is_from_file: Whether class and settings were read from a file, which may be a stranger's.
+        source_file: The file that names class and settings, which may be a stranger's; None: the user.
     """
 
     class_path: str
     settings: Mapping[str, Any] = field(default_factory=dict)
     arrays: Arrays = field(default_factory=dict, compare=False)
     sha256: str = ""
-    is_from_file: bool = field(default=False, compare=False)
+    source_file: str | None = field(default=None, compare=False)
+
+    @property
+    def is_from_file(self) -> bool:
+        """Whether class and settings were read from a file, which may be a stranger's."""
+        return self.source_file is not None
 
     def __post_init__(self) -> None:
         if not self.sha256:
@@ -51,11 +57,15 @@ def load_policy_class(resolved: ResolvedPolicy) -> Callable[..., Policy]:
 
     Raises:
         SettingsError: A setting is unknown, or a required one is missing.
+        UntrustedCodeError: A file that is not trusted names a class from outside of kinfolk.
     """
     path = resolved.class_path
-    is_object = path.startswith(OBJECT_SCHEME)
-    source = find_own_policy(path.removeprefix(OBJECT_SCHEME)) if is_object else import_object(path)
-    policy_class: Callable[..., Policy] = source
+    policy_class: Callable[..., Policy]
+    with untrusted(resolved.source_file):
+        if path.startswith(OBJECT_SCHEME):
+            policy_class = find_own_policy(path.removeprefix(OBJECT_SCHEME))
+        else:
+            policy_class = import_object(path)
     signature = inspect.signature(policy_class)
     known = list(signature.parameters)[1:]  # the first is the world's spec
     takes_any = any(p.kind is p.VAR_KEYWORD for p in signature.parameters.values())
@@ -112,26 +122,29 @@ def build_policy(resolved: ResolvedPolicy, spec: WorldSpec, batch_invariant: boo
     """
     policy_class = load_policy_class(resolved)
     try:
-        policy: Any
-        if resolved.arrays and _reads_weights_file(policy_class):
-            from kinfolk.store.arrays import temporary_arrays_file  # few policies need files here
+        with untrusted(resolved.source_file):
+            policy: Any
+            if resolved.arrays and _reads_weights_file(policy_class):
+                from kinfolk.store.arrays import (
+                    temporary_arrays_file,
+                )  # few policies need files here
 
-            with temporary_arrays_file(resolved.arrays) as path:
-                policy = policy_class(spec, **resolved.settings, weights=str(path))
-        else:
-            policy = policy_class(spec, **resolved.settings)
-            if resolved.arrays:
-                require(
-                    hasattr(policy, "load"),
-                    f"{resolved.class_path} takes no weights: it has neither a method `load(arrays)` nor "
-                    f"a parameter `weights`, the path of a file.",
-                )
-                policy.load(resolved.arrays)
-        if batch_invariant and hasattr(policy, "require_batch_invariant"):
-            policy.require_batch_invariant()
-        if hasattr(policy, "initialize_to_environment"):
-            policy.initialize_to_environment(spec)
-        _require_policy(policy, resolved.class_path)
+                with temporary_arrays_file(resolved.arrays) as path:
+                    policy = policy_class(spec, **resolved.settings, weights=str(path))
+            else:
+                policy = policy_class(spec, **resolved.settings)
+                if resolved.arrays:
+                    require(
+                        hasattr(policy, "load"),
+                        f"{resolved.class_path} takes no weights: it has neither a method `load(arrays)` nor "
+                        f"a parameter `weights`, the path of a file.",
+                    )
+                    policy.load(resolved.arrays)
+            if batch_invariant and hasattr(policy, "require_batch_invariant"):
+                policy.require_batch_invariant()
+            if hasattr(policy, "initialize_to_environment"):
+                policy.initialize_to_environment(spec)
+            _require_policy(policy, resolved.class_path)
     except errors.KinfolkError:
         raise
     except Exception as error:

@@ -36,7 +36,7 @@ from kinfolk.core.errors import (
     format_suggestion,
     require,
 )
-from kinfolk.core.imports import import_object
+from kinfolk.core.imports import import_own
 from kinfolk.core.spaces import ActionHead, AgentGroup, WorldSpec, decode_numbers, encode_numbers
 from kinfolk.policies.base import (
     AgentBatch,
@@ -216,7 +216,7 @@ class PolicySpec:
         """
         weights = {} if self.data_path is None else {"weights": str(self.data_path)}
         # Imported here: a policy derived from the classes of this file needs no URIs and files.
-        resolve_named = import_object("kinfolk.policies.resolve:resolve_named")
+        resolve_named = import_own("kinfolk.policies.resolve:resolve_named")
         settings = {**self.init_kwargs, **weights}
         resolved: ResolvedPolicy = resolve_named(self.class_path, settings, trusted)
         return resolved

@@ -24,6 +24,7 @@ from kinfolk.roles.history_file import read_history_text
 from kinfolk.store.arrays import read_arrays, read_policy
 from kinfolk.store.files import read_text
 from kinfolk.store.policy_references import find_policy
+from kinfolk.store.run import find_author
 
 _SAVANNA = "kinfolk.policies.scripted.savanna"
 _NEURAL = "kinfolk.policies.neural.architectures"
@@ -126,14 +127,17 @@ def resolve(
         name = unquote(name)
         code = split_code_file(name) if scheme == "file" else None
         if code is not None:
-            path = find_policy_class(*code)
+            class_path = find_policy_class(*code)
             if trusted:
-                import_object(path)
-            return _read_files(path, kwargs)
-        saved = read_policy(Path(name) if scheme == "file" else find_policy(name))
+                import_object(class_path)
+            return _read_files(class_path, kwargs)
+        path = Path(name) if scheme == "file" else find_policy(name)
+        saved = read_policy(path)
         _check_names(name, [saved.class_path, *saved.settings])
         merged = {**saved.settings, **kwargs}
-        return ResolvedPolicy(saved.class_path, merged, saved.arrays, is_from_file=True)
+        author = find_author(path)
+        source = None if author is None else str(author)
+        return ResolvedPolicy(saved.class_path, merged, saved.arrays, source_file=source)
     hint = suggest_policy_uri(uri, POLICIES) or f" Write {_URI_FORMS}."
     raise UsageError(f"'{uri}' is not a policy.{hint}")
 

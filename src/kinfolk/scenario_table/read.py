@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -21,6 +21,7 @@ from kinfolk.core.errors import (
 from kinfolk.core.random import seed_key
 from kinfolk.core.settings import Settings, setting, validate_settings
 from kinfolk.core.spaces import WorldSpec
+from kinfolk.core.trust import untrusted
 from kinfolk.policies.build import ResolvedPolicy
 from kinfolk.policies.resolve import resolve
 from kinfolk.scenario_table.model import EVERYTHING, FOCAL, Background, Scenario
@@ -46,10 +47,12 @@ class ScenarioTable:
     Attributes:
         scenarios: The scenarios.
         backgrounds: The backgrounds, their URIs without placeholders.
+        path: The file of the table; None for the scenarios of this package.
     """
 
     scenarios: Mapping[str, Scenario]
     backgrounds: Mapping[str, Background]
+    path: Path | None = None
 
     def select(self, names: Sequence[str]) -> dict[str, Scenario]:
         """Return scenarios by name, in the order of the table.
@@ -82,7 +85,10 @@ class ScenarioTable:
             UsageError: Its file is missing or damaged.
         """
         background = self.backgrounds[name]
-        resolved = resolve(background.policy)
+        with untrusted(self.path):
+            resolved = resolve(background.policy)
+        if self.path is not None and not resolved.is_from_file:  # it is built later
+            resolved = replace(resolved, source_file=str(self.path))
         require(
             background.sha256 in ("", resolved.sha256),
             f"Background '{name}' is not the policy that its table names: its digest is "
@@ -105,7 +111,7 @@ def read_scenarios(path: Path | None = None) -> ScenarioTable:
     shipped = _read_shipped()
     if path is None:
         return shipped
-    return _read_table(path, {}, shipped.backgrounds)
+    return replace(_read_table(path, {}, shipped.backgrounds), path=path)
 
 
 @cache

@@ -20,6 +20,7 @@ from typing import IO, Any
 
 from kinfolk.core.errors import DamagedRunError, StoreError, UsageError, format_suggestion
 from kinfolk.core.events import Event, FileChunk, Snapshot, TimingEvent
+from kinfolk.core.trust import get_trust
 from kinfolk.store import event_log
 from kinfolk.store.backups import write_with_backups
 from kinfolk.store.checkpoints import (
@@ -36,6 +37,7 @@ from kinfolk.store.settings_file import SETTINGS_FILE, read_run_settings, write_
 MAX_CHECKPOINTS = 3
 LOCK_TIMEOUT = 0.5  # seconds; reading `status` holds the lock for a moment
 _MAX_LISTED = 8  # runs that an error message names
+_made_here: set[Path] = set()  # folders of runs that this process has made by words of the user
 
 
 class Run:
@@ -306,9 +308,23 @@ def create_run(
             except FileExistsError:
                 continue
             (path / event_log.EVENTS_FILE).touch()  # first: without settings it is no run yet
+        if get_trust().source is None:
+            _made_here.add(path.resolve())
         return Run(path, write_run_settings(path, job, settings, policies))
     hint = "Choose another --out, or continue it with --resume."
     raise UsageError(f"{folder} exists already. {hint}")
+
+
+def find_author(path: Path) -> Path | None:
+    """Return a run, or a file in it, as `core.trust.untrusted` takes it.
+
+    Returns:
+        The path itself, which may be a stranger's; None if this process has made the run, and so
+        everything in it follows from what the user said.
+    """
+    absolute = path.resolve()
+    is_made_here = any(folder in _made_here for folder in (absolute, *absolute.parents))
+    return None if is_made_here else path
 
 
 def _iter_numbered(folder: Path) -> Iterator[Path]:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
 from kinfolk.core.errors import KinfolkError
+from kinfolk.store.arrays import POLICY_FOLDER
 from kinfolk.store.event_log import COMPRESSED_EVENTS_FILE, EVENTS_FILE
 from kinfolk.store.files import as_store_error
 from kinfolk.store.run import Run, open_run
@@ -20,8 +21,7 @@ COMMAND_FILE = "command.txt"  # the command line that made the run, for people
 TAGS_FILE = "tags.txt"  # words by which people find the run again; they write it, kinfolk reads it
 _MAX_TAGS, _MAX_TAG_BYTES = 20, 4096  # of a run
 # Files that follow from the settings; others hold times, or serve to watch and to resume.
-_RESULT_FILES = ("policies/**/*", "role_history.json", "*.csv", "tournament.json", "crossplay.json",
-                 "report.md")  # fmt: skip
+_RESULT_FILES = ("role_history.json", "tournament.json", "crossplay.json", "report.md")
 
 
 class DamagedRun(NamedTuple):
@@ -114,8 +114,23 @@ def creation_time(folder: Path) -> int:
 def list_result_files(folder: Path) -> list[str]:
     """Return the paths of files in a run folder that follow from its settings, beside its events."""
     with as_store_error(f"{folder} could not be read"):
-        paths = {p for pattern in _RESULT_FILES for p in folder.glob(pattern) if p.is_file()}
-    return sorted(str(path.relative_to(folder)) for path in paths)
+        paths = [*folder.iterdir(), *(folder / POLICY_FOLDER).glob("**/*")]
+        names = [str(path.relative_to(folder)) for path in paths if path.is_file()]
+    return sorted(name for name in names if is_result_file(name))
+
+
+def is_result_file(name: str) -> bool:
+    """Return whether a path in a run folder is one of those that `list_result_files` lists.
+
+    >>> is_result_file("policies/all/best.safetensors"), is_result_file("policies/../lock.csv")
+    (True, False)
+    """
+    path = PurePosixPath(name)
+    if path.is_absolute() or ".." in path.parts or str(path) != name:
+        return False
+    if path.parts[0] == POLICY_FOLDER:
+        return path.suffix == ".safetensors"
+    return len(path.parts) == 1 and (path.suffix == ".csv" or name in _RESULT_FILES)
 
 
 def read_tags(folder: Path) -> list[str]:

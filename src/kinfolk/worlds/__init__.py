@@ -7,7 +7,7 @@ from typing import Any
 
 from kinfolk.core.arrays import AnyArray
 from kinfolk.core.errors import SettingsError, UnknownNameError, UsageError, format_suggestion
-from kinfolk.core.imports import Registry, RegistryEntry
+from kinfolk.core.imports import Registry, RegistryEntry, import_object
 from kinfolk.core.local_objects import LOCAL_PREFIX, LocalObjects
 
 GYM_PREFIX = "gym:"
@@ -47,7 +47,7 @@ class WorldRegistry(Registry):
         """
         path = name.removeprefix(CLASS_PREFIX)
         if not path.startswith(LOCAL_PREFIX):
-            return super().load(name)
+            return import_object(path) if name.startswith(CLASS_PREFIX) else super().load(name)
         if path not in _local_worlds:
             raise SettingsError(
                 f"The world {name} is a class of one process, such as one of a notebook's cell. It "

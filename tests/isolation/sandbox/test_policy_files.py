@@ -73,7 +73,9 @@ def test_further_files_can_be_made_readable(folder):
 def test_a_file_of_a_stranger_cannot_name_what_it_wants_to_read(folder):
     for name in ("alone.P", "kinfolk.policies.neural.architectures:CustomNetPolicy"):
         named = {"module": "rival.Net", "catalog": "rival.Net"}
-        assert find_policy_files(ResolvedPolicy(name, named, is_from_file=True)).paths == ()
+        assert (
+            find_policy_files(ResolvedPolicy(name, named, source_file="a.safetensors")).paths == ()
+        )
     assert find_policy_files(ResolvedPolicy("team.P", {"catalog": "rival.Net"})).paths == (
         folder / "team",
     )

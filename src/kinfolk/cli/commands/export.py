@@ -56,7 +56,8 @@ def _build_table(run: Path, table: str) -> Any:
     from kinfolk.evaluation.export import build_table
 
     stored, settings = _open_evaluation(run)
-    return build_table(table, stored.events(), settings.slot_ids, settings.world_ref.spec)
+    spec = settings.world_ref.spec if table == "agents" else None  # which names the groups
+    return build_table(table, stored.events(), settings.slot_ids, spec)
 
 
 def _build_failure_table(run: Path) -> Any:

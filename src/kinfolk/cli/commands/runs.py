@@ -21,6 +21,7 @@ from kinfolk.cli.output import (
     stdout_for_document,
 )
 from kinfolk.cli.run_lifecycle import interruptible, run_argument
+from kinfolk.core.errors import DamagedRunError
 
 _MAX_SHOWN = 10  # differences that are printed
 
@@ -116,10 +117,10 @@ def capsule(
     path = out or Path(f"{stored.name}.capsule.zip")
     manifest = pack_capsule(stored, path)
     if json:
-        print_json({"capsule": str(path), **manifest})
+        print_json({"capsule": str(path), **manifest.model_dump()})
         return
-    echo(f"{path} holds {len(manifest['sha256'])} files of {run}. Check it: kinfolk verify {path}")
-    for uri in manifest["sources"]:
+    echo(f"{path} holds {len(manifest.sha256)} files of {run}. Check it: kinfolk verify {path}")
+    for uri in manifest.sources:
         echo(f"Not in it, but needed to verify it: the file of {uri}")
 
 
@@ -141,7 +142,7 @@ def verify(
     with _temporary_folder() as folder:
         stored, manifest = unpack_capsule(file, folder / "run")
         promise = describe_equality(manifest)
-        note(f"{file}: the hashes of {len(manifest['sha256'])} files are right.")
+        note(f"{file}: the hashes of {len(manifest.sha256)} files are right.")
         check_sources(file, manifest)
         policies = locate_policies(manifest, folder / "run")
         report = _repeat(stored, folder / "again", engine, jobs, json, policies, sample)
@@ -190,6 +191,10 @@ def _repeat(
 
     require_done(stored)
     total = sum(1 for _ in stored.events())
+    if total == 0:
+        raise DamagedRunError(
+            f"{stored.folder} has no events, so there is nothing to compare with."
+        )
     wanted = total if sample is None else min(sample, total)
     with _temporary_folder() as folder, stdout_for_document(json):
         path = out or folder / "again"

@@ -8,6 +8,7 @@ from functools import cache
 
 from kinfolk.core.errors import KinfolkError, SettingsError, format_suggestion, require
 from kinfolk.core.spaces import WorldSpec
+from kinfolk.core.trust import untrusted
 from kinfolk.evaluation.rollout import Isolation, SlotTimings, evaluation_task
 from kinfolk.isolation.failures import IsolationSettings
 from kinfolk.isolation.worker_pool import is_preloadable
@@ -92,7 +93,8 @@ def plan_scenarios(settings: EvaluateScenarios) -> ScenarioPlan:
             skipped[name] = "no policy plays its focal agents"
             continue
         policies = {FOCAL: focal[key], **{n: background(n) for n in scenario.backgrounds}}
-        slot_map, spec = assign_scenario_rows(name, scenario), scenario.world_ref.spec
+        with untrusted(table.path):  # the world is built here, so it is not asked again
+            slot_map, spec = assign_scenario_rows(name, scenario), scenario.world_ref.spec
         for background_name in scenario.backgrounds:
             _build(policies[background_name], spec, f"Background '{background_name}'", name)
         if is_trusted or is_preloadable(focal[key]):  # others are not loaded into this process

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from kinfolk.core.imports import import_object
+from kinfolk.core.imports import import_own
 from kinfolk.core.settings import validate_settings
 from kinfolk.jobs.studies.conditions import find_references, replace_texts
 from kinfolk.jobs.sweeps.settings import SWEPT_JOBS
@@ -35,7 +35,7 @@ def check_job_start(job: str, settings: Mapping[str, Any]) -> None:
         KinfolkError: It cannot, with the message of the job.
     """
     checked: Any = validate_settings(
-        import_object(SWEPT_JOBS[job].settings), fill_references(job, settings)
+        import_own(SWEPT_JOBS[job].settings), fill_references(job, settings)
     )
     _CHECKS[job](checked)
 

@@ -331,7 +331,7 @@ def _capitalize(text: str) -> str:
 
 def _describe_provenance(settings: Study) -> list[ReportPart]:
     """Return command, versions, revision, registration and capsule."""
-    release = describe_machine()["versions"]["kinfolk"]
+    release = describe_machine().versions["kinfolk"]
     registered = f" on {settings.date}" if settings.date else ""
     facts = [
         f"The plan was registered{registered}, before the first run. Its SHA-256 is `{settings.sha256}`.",

@@ -11,7 +11,7 @@ import numpy as np
 
 from kinfolk.core.errors import UnknownNameError, format_suggestion, require
 from kinfolk.core.events import Event, FileChunk, Snapshot, TimingEvent
-from kinfolk.core.imports import import_object
+from kinfolk.core.imports import import_own
 from kinfolk.core.settings import Settings, fields_of, merge_settings, validate_settings
 from kinfolk.engines.base import LocalEngine
 from kinfolk.evaluation.metrics import check_metric, list_metrics, metric_values
@@ -47,7 +47,7 @@ def build_points(sweep: Sweep, combinations: Sequence[Mapping[str, Any]]) -> lis
     Raises:
         UsageError: A varied setting does not exist, or a value of it is wrong.
     """
-    model = import_object(SWEPT_JOBS[sweep.job].settings)
+    model = import_own(SWEPT_JOBS[sweep.job].settings)
     require("seed" not in sweep.settings, "A sweep has seeds; leave out the seed of its job.")
     paths = {name: _find_setting(sweep, model, name) for name in sweep.varied}
     points = []
@@ -147,10 +147,10 @@ def check_job_metric(job: str, metric: str, settings: Mapping[str, Any]) -> None
         UnknownNameError: They have none of this name.
     """
     if job == "eval":
-        model = import_object(SWEPT_JOBS["eval"].settings)
+        model = import_own(SWEPT_JOBS["eval"].settings)
         check_metric(metric, validate_settings(model, settings).world_ref)
         return
-    result = import_object(SWEPT_JOBS[job].result)
+    result = import_own(SWEPT_JOBS[job].result)
     texts = ("str", "dict[str, str]")  # such as why a training ended, and hashes
     known = [f.name for f in fields(result) if f.name != "step" and f.type not in texts]
     if metric.partition("/")[0] not in known:
@@ -166,10 +166,10 @@ def run_point(point: SweepPoint, files: dict[str, bytes] | None = None) -> Point
         files: Filled with the files that the job yields, by path; None drops them.
     """
     job = SWEPT_JOBS[point.job]
-    settings = validate_settings(import_object(job.settings), point.settings)
+    settings = validate_settings(import_own(job.settings), point.settings)
     snapshot, last = None, None
     course: list[dict[str, Any]] = []
-    for item in import_object(job.run)(settings, LocalEngine()):
+    for item in import_own(job.run)(settings, LocalEngine()):
         if isinstance(item, Snapshot):
             snapshot = item
         elif isinstance(item, FileChunk):

@@ -7,13 +7,14 @@ from typing import Literal
 
 from kinfolk.core.errors import SettingsError
 from kinfolk.core.settings import validate_settings
+from kinfolk.core.trust import untrusted
 from kinfolk.jobs.train.settings import Train
 from kinfolk.policies.build import ResolvedPolicy, build_policy
 from kinfolk.policies.neural import export as formats
 from kinfolk.store.arrays import read_policy, write_policy
 from kinfolk.store.files import write_atomic
 from kinfolk.store.policy_references import find_policy
-from kinfolk.store.run import open_run
+from kinfolk.store.run import find_author, open_run
 
 
 def export_policy(
@@ -51,9 +52,10 @@ def export_policy(
             f"{name} was made by {config['job']}. Only nets of kinfolk train are exported as {format}; "
             f"export it as safetensors, which kinfolk.nets.load_nets reads if it is an evolved net."
         )
-    settings = validate_settings(Train, config["settings"])
-    resolved = ResolvedPolicy(stored.class_path, stored.settings, stored.arrays)
-    built = build_policy(resolved, settings.world_ref.spec, batch_invariant=False)
+    with untrusted(find_author(path)):
+        settings = validate_settings(Train, config["settings"])
+        resolved = ResolvedPolicy(stored.class_path, stored.settings, stored.arrays)
+        built = build_policy(resolved, settings.world_ref.spec, batch_invariant=False)
     net = formats.require_exportable(built, name)
     data = formats.export_onnx(net) if format == "onnx" else formats.export_torchscript(net)
     write_atomic(out, data)

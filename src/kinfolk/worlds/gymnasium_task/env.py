@@ -20,11 +20,14 @@ from gymnasium.envs.registration import load_env_creator
 
 from kinfolk.core.arrays import AnyArray
 from kinfolk.core.errors import SettingsError, UnknownNameError, UsageError, format_suggestion
+from kinfolk.core.trust import get_untrusted_source, make_untrusted_error
 from kinfolk.worlds.gymnasium_task.own_tasks import (
     find_source,
     make_own_env,
     makes_vector_env,
 )
+
+_GYMNASIUM_ENVS = "gymnasium.envs."  # tasks that come with Gymnasium
 
 
 def resolve_task_id(task: str) -> str:
@@ -59,11 +62,21 @@ def _find_task(task: str) -> tuple[str, Any]:
         after = f" after importing {module}" if module else ""
         hint = f" Did you mean '{close[0]}'?" if close else ""
         raise UnknownNameError(f"Gymnasium has no task '{name}'{after}.{hint}")
+    if not str(gymnasium.registry[name].entry_point).startswith(_GYMNASIUM_ENVS):
+        _refuse_untrusted(str(gymnasium.registry[name].entry_point))
     return name, None
+
+
+def _refuse_untrusted(path: str) -> None:
+    """Raise an error if a file that is not trusted names this code."""
+    source = get_untrusted_source()
+    if source is not None:
+        raise make_untrusted_error(source, path)
 
 
 def _import_module(task: str, module: str) -> None:
     """Import the module that registers a task, or raise UsageError with the reason."""
+    _refuse_untrusted(task)
     try:
         importlib.import_module(module)
     except ModuleNotFoundError as error:
