@@ -172,10 +172,12 @@ def test_a_run_is_not_resumed_with_a_policy_that_has_changed(
         "different policies. Restore the old files, or start a new run.\n",
     )
     source.write_text(MINE)
-    assert run(capsys, words[0], "--resume", "run")[0] == 0
+    assert run(capsys, words[0], "--resume", "run", "--trust")[0] == 0
     assert packed.read_bytes() == saved
     source.write_text(MINE + "# edited\n")
-    assert run(capsys, words[0], "--resume", "run")[0] == 0, "a finished run is only shown"
+    assert run(capsys, words[0], "--resume", "run", "--trust")[0] == 0, (
+        "a finished run is only shown"
+    )
 
 
 def test_sandbox_read_accumulates_and_names_slots_that_exist(capsys, tmp_path, monkeypatch):

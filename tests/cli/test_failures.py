@@ -32,11 +32,11 @@ class Nonsense(NoopPolicy):
 
 
 class Sometimes(NoopPolicy):
-    calls = 0
-
     def reset_agents(self, rows, memory, keys):
-        Sometimes.calls += 1
-        if Sometimes.calls == 2:
+        # In the second of three episodes. Its key
+        # tells: what a class remembers does not
+        # reach the next game.
+        if keys[0] % 7 == 0:
             raise ValueError("boom")
 
 

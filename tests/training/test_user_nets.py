@@ -151,7 +151,7 @@ def test_a_net_has_as_many_inputs_as_the_observation_has_numbers(kinfolk):
     kinfolk("train", *task, *tiny, "--slot", f"main={uri}", "--out", "four", "--json")
     played = kinfolk("eval", *task, "--slot", "all=run:four", "--episodes", "2", "--json")
     assert played["settings"]["slots"] == {"all": "run:four"}
-    main_words = ["export", "policy", "four", "--out", "four.pt"]
+    main_words = ["export", "policy", "four", "--out", "four.pt", "--trust"]
     with pytest.raises(SystemExit) as left:
         main(main_words)
     assert left.value.code == 0

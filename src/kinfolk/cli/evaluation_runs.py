@@ -95,7 +95,7 @@ def check_sandbox(evaluations: Sequence[Any]) -> None:
         require_sandbox()
     for part in list_enforced() if settings.sandbox else ():
         output.note(f"Sandbox: {part}.")
-    if settings.isolate != "none":
+    if settings.sandbox or settings.memory_limit != type(settings)().memory_limit:
         output.note(f"Limits: {describe_resource_limits(settings.memory_limit)}.")
     if not settings.sandbox:
         return

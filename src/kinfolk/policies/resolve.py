@@ -36,7 +36,7 @@ _BUILT_IN = {  # import path and description
     "grazer": (f"{_SAVANNA}.grazer:Grazer", "grazes and flees, in the savanna"),
     "roles": (
         "kinfolk.policies.scripted.cogsguard.evolved_roles:CogsguardPolicy",
-        "roles of CogsGuard by count: ?miner=4&scrambler=2; &evolution=1 evolves them",
+        "roles of CogsGuard by count, ?miner=4&scrambler=2, or evolving",
     ),
     "smart": (f"{_TEAMS}:SmartPolicy", "switches among the seeded roles of CogsGuard"),
     "role/NAME": (f"{_TEAMS}:SingleRolePolicy", "one role for all, such as role/BaseMiner"),

@@ -145,7 +145,7 @@ def test_a_snapshot_of_other_rules_is_refused_with_the_reason(missing, changed, 
 
 def test_runs_and_replays_of_former_rules_are_of_former_formats():
     versions = (CogsguardWorld.rules_version, settings_file.FORMAT_VERSION, codec.FORMAT_VERSION)
-    assert versions == (4, 3, 4), "raise both formats with the version of the rules"
+    assert versions == (4, 4, 5), "raise both formats with the version of the rules"
 
 
 def test_groups_are_named_for_teams():

@@ -8,7 +8,6 @@ from kinfolk.core.settings import validate_settings
 from kinfolk.policies.base import AgentBatch, allocate_memory
 from kinfolk.policies.build import build_policy
 from kinfolk.policies.resolve import resolve
-from kinfolk.policies.scripted.cogsguard.adaptive_baseline import SMART
 from kinfolk.policies.scripted.cogsguard.behaviors.reasons import explain_step, make_schema
 from kinfolk.policies.scripted.cogsguard.catalog import cogs_catalog
 from kinfolk.policies.scripted.cogsguard.role_policy import RolePolicy
@@ -41,13 +40,13 @@ def names(policy, memory, place):
     return [policy.catalog.behaviors[i].name for i in program.tolist() if i >= 0]
 
 
-def test_counts_fill_every_team_in_their_order_and_the_rest_are_smart():
+def test_counts_fill_every_team_in_their_order_and_the_rest_get_roles_that_it_lacks():
     policy = build_policy(resolve("kin://roles?miner=2&aligner=1"), SPEC)
     memory = reset(policy, range(12))
-    assert memory["role"][:12].tolist() == [0, 0, 2, SMART, SMART, SMART] * 2
+    assert memory["role"][:12].tolist() == [0, 0, 2, 3, 1, 2] * 2
     assert names(policy, memory, 2) == ["get_hearts", "get_influence", "align_junction", "explore"]
     shown = [VIBES[v] for v in memory["vibe"][:4]]
-    assert shown == ["miner", "miner", "aligner", "default"]
+    assert shown == ["miner", "miner", "aligner", "scrambler"]
 
 
 def test_roles_of_loaded_tables_have_their_own_names():
