@@ -50,7 +50,7 @@ from kinfolk.cli.scenarios import scenarios
 from kinfolk.cli.studies import study
 from kinfolk.core.errors import KinfolkError, UsageError, escape_lines
 from kinfolk.core.imports import get_install_command, make_missing_library_error
-from kinfolk.core.trust import trust_files
+from kinfolk.core.trust import find_modules_in, trust_files
 
 INTERRUPTED = 130
 
@@ -127,13 +127,15 @@ def main(arguments: list[str] | None = None) -> NoReturn:
     # seventh of the start.
     gc.set_threshold(_GC_THRESHOLD)
     words = list(sys.argv[1:] if arguments is None else arguments)
-    if os.getcwd() not in sys.path:  # user classes in the working folder can be imported
-        sys.path.append(os.getcwd())
     debug = "--debug" in words
     set_quiet(not {"--quiet", "-q"}.isdisjoint(words))
     is_trusting = "--trust" in words
     words = [word for word in words if word not in _GLOBAL_OPTIONS] or ["--help"]
-    with interrupt_on_signals() as received, trust_files(is_trusting):
+    with (
+        interrupt_on_signals() as received,
+        trust_files(is_trusting),
+        find_modules_in(os.getcwd()),
+    ):
         _run(words, debug, received)
 
 
