@@ -20,7 +20,7 @@ Result = TypeVar("Result")
 
 
 class UntrustedCodeError(UsageError):
-    """A file names code that is not part of kinfolk, and nobody has said that the file is trusted."""
+    """A file names code to import, or a file to write, and nobody has said that it is trusted."""
 
 
 class Trust(NamedTuple):
@@ -115,6 +115,20 @@ def make_untrusted_error(source: str, path: str) -> UntrustedCodeError:
         "world of kinfolk and would run with your rights. If you trust it, add --trust (in Python: with kf.trust_files()). A policy "
         "also runs without trust in a sandbox: --sandbox, with --sandbox-read FILE for its modules."
     )
+
+
+def require_trust_to_write(path: object) -> None:
+    """Check that a file may be written whose path a setting names.
+
+    Raises:
+        UntrustedCodeError: A file that is not trusted names it.
+    """
+    source = get_untrusted_source()
+    if source is not None:
+        raise UntrustedCodeError(
+            f"{escape_text(source)} names the file '{escape_text(str(path))}', which would be written. If "
+            "you trust it, add --trust (in Python: with kf.trust_files())."
+        )
 
 
 @dataclass(frozen=True)
