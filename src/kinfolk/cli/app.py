@@ -5,6 +5,7 @@ Exit codes: 0 done, 1 the thing failed, 2 wrong use, 129 hung up, 130 interrupte
 
 from __future__ import annotations
 
+import errno
 import gc
 import os
 import sys
@@ -89,6 +90,7 @@ add_examples(app)
 refuse_repeated_options(app)
 
 _GLOBAL_OPTIONS = ("--debug", "--quiet", "-q", "--trust")
+_SHOWN_PATH = 100  # characters of a path that is too long
 _GC_THRESHOLD = 50_000  # new objects between two garbage collections; Python's default is 700
 
 
@@ -200,5 +202,8 @@ def _explain(error: BaseException, words: list[str]) -> tuple[str, int]:
     if isinstance(error, MemoryError):
         smaller = "Make the world, the batch or the number of jobs smaller"
         return f"This needs more memory than there is: {error or 'none is left'}. {smaller}.", 1
+    if isinstance(error, OSError) and error.errno == errno.ENAMETOOLONG:
+        name = str(error.filename)
+        return f"A path of {len(name):,} characters is too long: {name[:_SHOWN_PATH]}...", 2
     cause = f"{type(error).__name__}: {error}"
     return f"kinfolk itself failed, with {cause}. Run it again with --debug to see where.", 1
