@@ -108,6 +108,7 @@ FUNCTIONS = {
     "sweep": [("policy", lambda file: kf.sweep(
         "eval", vary={"world_settings.growth": [0.1]}, slots={"all": file}, **SMALL))],
     "study": [("plan", lambda file: kf.study(file, quick=True))],
+    "load_policy": [("policy", lambda file: kf.load_policy(file, "probe"))],
     "export_policy": [("any-done", lambda file: kf.export_policy(file, f"{file}.pt"))],
     "load_run": [("any-done", lambda file: kf.load_run(file).frame()),
                  ("any-done", lambda file: kf.load_run(file).frame("agents")),
@@ -119,9 +120,9 @@ FUNCTIONS = {
              ("folder", lambda file: kf.runs(file, job="evaluate").plot("populations"))],
 }  # fmt: skip
 WITHOUT_FILES = {
-    "initialize_or_load_policy", "inject_behavior", "lock_role_name_if_fit", "make", "make_engine",
+    "build_cogsguard_behavior_hooks", "initialize_or_load_policy", "inject_behavior", "lock_role_name_if_fit", "make", "make_engine",
     "map_role_to_vibe", "materialize_role_behaviors", "metrics", "mutate_role", "pettingzoo",
-    "pick_role_id_weighted", "recombine_roles", "record_role_score", "register_env", "register_loss",
+    "pick_role_id_weighted", "recombine_roles", "record_behavior_score", "record_role_score", "register_env", "register_loss",
     "register_policy", "resolve_tier_order", "sample_role", "trust_files",
     "wrap_agent_policy_in_subprocess",
 }  # fmt: skip
