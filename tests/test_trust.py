@@ -16,9 +16,14 @@ import kinfolk as kf
 from kinfolk.cli.app import app, main
 from kinfolk.core.errors import KinfolkError
 from kinfolk.core.trust import UntrustedCodeError, get_untrusted_source, trust_files, untrusted
+from kinfolk.engines.processes import ProcessEngine
 from kinfolk.isolation.sandbox.support import require_sandbox
 from kinfolk.jobs.capsules import pack_capsule
+from kinfolk.jobs.train.workers import ChunkWorkers
+from kinfolk.play.task import WorldRef
+from kinfolk.store.arrays import PolicyFile, write_policy
 from kinfolk.store.run import open_run
+from kinfolk.store.settings_file import write_run_settings
 
 # Which words of each command name a file; {x} stands for every file of that kind. Commands without
 # words read no file of anybody else: what they act on is typed.
@@ -358,3 +363,38 @@ def test_a_file_cannot_say_that_it_is_trusted():
     with trust_files(), untrusted("a.run"):
         assert get_untrusted_source() is None
     assert get_untrusted_source() is None
+
+
+LEARNING = "kin://roles?evolution=1"
+
+
+def test_no_file_says_where_a_history_is_written(capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    game = ["--world", "cogsguard", "--set", "max_steps=3", "--episodes", "1"]
+    assert run(capsys, "eval", *game, "--slot", f"all={LEARNING}", "--out", "one")[0] == 0
+    stored = open_run(tmp_path / "one").config
+    settings = {**stored["settings"], "slots": {"all": f"{LEARNING}&history={tmp_path}/new.json"}}
+    write_run_settings(tmp_path / "one", "evaluate", settings)
+    pack_capsule(open_run(tmp_path / "one"), tmp_path / "one.zip")
+    path = "kinfolk.policies.scripted.cogsguard.evolved_roles:EvolvingRolePolicy"
+    policy = PolicyFile(path, {"history": f"{tmp_path}/new.json"}, {})
+    write_policy(tmp_path / "policy.safetensors", policy)
+    by_file = ["eval", *game, "--slot", "all=file:policy.safetensors", "--out", "two"]
+    for words in (["rerun", "one"], ["verify", "one.zip"], by_file):
+        code, said = run(capsys, *words)
+        assert (code, (tmp_path / "new.json").exists()) == (2, False)
+        assert f"names the file '{tmp_path}/new.json', which would be written" in said
+    assert run(capsys, "rerun", "one", "--trust")[0] == 0
+    assert (tmp_path / "new.json").exists()
+
+
+def test_workers_that_keep_their_worlds_are_told_whose_words_they_follow():
+    engine = kf.make_engine("processes", 2)
+    workers = ChunkWorkers(engine, WorldRef("probe"), 2)
+    workers._pinned = [ProcessEngine(1)]  # as for worlds that cannot be copied
+    try:
+        with untrusted("a.run"):
+            assert list(workers.map(get_source, [0, 1])) == ["a.run", "a.run"]
+    finally:
+        workers.close()
+        engine.close()

@@ -32,6 +32,8 @@ def folder(tmp_path, monkeypatch):
         (["--set", 'rows="\\ud800"'], "is not valid Unicode", 2),
         (["--set", "cells=100000000000"], "This needs more memory than there is: ", 1),
         (["--out", os.fsdecode(b"r\xff")], "'r\\udcff' is not valid UTF-8", 2),
+        (["--slot", f"b=file:{'a' * 5000}"], "A path of 5,000 characters is too long: aaa", 2),
+        (["--resume", "a" * 5000], "A path of 5,000 characters is too long: aaa", 2),
         (["--isolate", "agent", "--memory-limit", str(2**62)], "memory_limit must be at most", 2),
         (["--isolate", "agent", "--cpu-limit", "1e300"], "cpu_limit must be at most", 2),
         (["--isolate", "agent", "--file-size-limit", str(2**62)], "file_size_limit must be at", 2),

@@ -1,6 +1,15 @@
 """The figure that a table of runs quotes of each run, from hand-made events."""
 
-from kinfolk.evaluation.run_summary import describe_headline
+import gzip
+import json
+
+import pytest
+
+from kinfolk.evaluation.run_summary import describe_headline, select_runs, summarize_run
+from kinfolk.store.event_log import COMPRESSED_EVENTS_FILE
+from kinfolk.store.integrity import seal_line
+from kinfolk.store.run import create_run
+from kinfolk.store.run_list import list_runs
 
 RETURNS = {"predators": [0.25, 0.0, 0.5, 4], "prey": [7.25, 7.0, 7.5, 4]}
 TRAINED = {"kind": "training_done", "step": 9, "score": 3.75, "return_per_life": RETURNS}
@@ -24,3 +33,22 @@ def test_best_responses_are_quoted_with_the_rows_of_each():
     assert describe_headline(teams, {}) == (
         "best response: it leads by 1 (0.5 to 1.5) after 256 rows"
     )
+
+
+@pytest.mark.parametrize(
+    ("job", "settings", "last"),
+    [("evaluate", {}, {"kind": "evaluated", "returns": None, "episodes": 1}),
+     ("compare", {}, {"kind": "compared", "pairs": "forged"}),
+     ("evaluate", {"seed": "forged"}, {"kind": "evaluated", "returns": [1], "episodes": 1}),
+     ("sweep", {"settings": "forged"}, {"kind": "swept", "estimates": 1})],
+)  # fmt: skip
+def test_a_forged_run_is_listed_as_damaged_beside_the_others(tmp_path, job, settings, last):
+    create_run(tmp_path / "intact", "evaluate", {"seed": 3}).close()
+    forged = create_run(tmp_path / "forged", job, settings)
+    line, _ = seal_line(json.dumps({**last, "step": 1}, sort_keys=True))
+    (forged.folder / COMPRESSED_EVENTS_FILE).write_bytes(gzip.compress(line))
+    listed = select_runs(map(summarize_run, list_runs(tmp_path)), {}, "seed")
+    assert [(run.name, run.state) for run in listed] == [
+        ("intact", "stopped"),
+        ("forged", "damaged"),
+    ]

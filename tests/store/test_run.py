@@ -388,3 +388,33 @@ def test_a_run_counts_as_running_until_it_is_finished(tmp_path, monkeypatch):
     run.finish()
     assert seen == ["running"]
     assert open_run(tmp_path / "one").status == "done"
+
+
+@pytest.mark.parametrize("name", ["events.jsonl", "timings.jsonl", "lock"])
+def test_a_run_with_a_link_is_refused_and_the_file_behind_it_unchanged(tmp_path, name):
+    create_run(tmp_path / "run", "count", {})
+    precious = tmp_path / "precious.txt"
+    precious.write_text("precious")
+    link = tmp_path / "run" / name
+    link.unlink(missing_ok=True)
+    link.symlink_to(precious)
+    with pytest.raises(DamagedRunError, match=f"'{name}' in it is a link, a pipe or a device"):
+        list(run_and_store(open_run(tmp_path / "run"), counting(5)))
+    assert precious.read_text() == "precious"
+
+
+def test_a_run_whose_folder_of_checkpoints_is_a_link_is_refused(tmp_path):
+    create_run(tmp_path / "run", "count", {})
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "run" / "checkpoints").symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(DamagedRunError, match="'checkpoints' in it is a link"):
+        list(run_and_store(open_run(tmp_path / "run"), counting(5)))
+    assert list((tmp_path / "elsewhere").iterdir()) == []
+
+
+@pytest.mark.timeout(10)
+def test_a_pipe_in_a_run_does_not_stop_the_list_of_runs(tmp_path):
+    create_run(tmp_path / "run", "count", {})
+    os.mkfifo(tmp_path / "run" / "events.jsonl.gz")
+    [found] = list_runs(tmp_path)
+    assert "is a link, a pipe or a device" in found.problem

@@ -5,6 +5,7 @@ Exit codes: 0 done, 1 the thing failed, 2 wrong use, 129 hung up, 130 interrupte
 
 from __future__ import annotations
 
+import errno
 import gc
 import os
 import sys
@@ -50,7 +51,7 @@ from kinfolk.cli.scenarios import scenarios
 from kinfolk.cli.studies import study
 from kinfolk.core.errors import KinfolkError, UsageError, escape_lines
 from kinfolk.core.imports import get_install_command, make_missing_library_error
-from kinfolk.core.trust import trust_files
+from kinfolk.core.trust import find_modules_in, trust_files
 
 INTERRUPTED = 130
 
@@ -89,6 +90,7 @@ add_examples(app)
 refuse_repeated_options(app)
 
 _GLOBAL_OPTIONS = ("--debug", "--quiet", "-q", "--trust")
+_SHOWN_PATH = 100  # characters of a path that is too long
 _GC_THRESHOLD = 50_000  # new objects between two garbage collections; Python's default is 700
 
 
@@ -127,13 +129,15 @@ def main(arguments: list[str] | None = None) -> NoReturn:
     # seventh of the start.
     gc.set_threshold(_GC_THRESHOLD)
     words = list(sys.argv[1:] if arguments is None else arguments)
-    if os.getcwd() not in sys.path:  # user classes in the working folder can be imported
-        sys.path.append(os.getcwd())
     debug = "--debug" in words
     set_quiet(not {"--quiet", "-q"}.isdisjoint(words))
     is_trusting = "--trust" in words
     words = [word for word in words if word not in _GLOBAL_OPTIONS] or ["--help"]
-    with interrupt_on_signals() as received, trust_files(is_trusting):
+    with (
+        interrupt_on_signals() as received,
+        trust_files(is_trusting),
+        find_modules_in(os.getcwd()),
+    ):
         _run(words, debug, received)
 
 
@@ -198,5 +202,8 @@ def _explain(error: BaseException, words: list[str]) -> tuple[str, int]:
     if isinstance(error, MemoryError):
         smaller = "Make the world, the batch or the number of jobs smaller"
         return f"This needs more memory than there is: {error or 'none is left'}. {smaller}.", 1
+    if isinstance(error, OSError) and error.errno == errno.ENAMETOOLONG:
+        name = str(error.filename)
+        return f"A path of {len(name):,} characters is too long: {name[:_SHOWN_PATH]}...", 2
     cause = f"{type(error).__name__}: {error}"
     return f"kinfolk itself failed, with {cause}. Run it again with --debug to see where.", 1

@@ -11,6 +11,7 @@ import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from importlib.machinery import ModuleSpec, PathFinder
 from importlib.util import find_spec, module_from_spec, spec_from_file_location
 from types import ModuleType
 from typing import Any
@@ -21,7 +22,7 @@ from kinfolk.core.errors import (
     make_unknown_name_error,
     summarize_error,
 )
-from kinfolk.core.trust import get_untrusted_source, make_untrusted_error
+from kinfolk.core.trust import get_trust, get_untrusted_source, make_untrusted_error
 
 
 class _LazyPackage(ModuleType):
@@ -238,6 +239,7 @@ def import_object(path: str) -> Any:
         UsageError: The module or the attribute does not exist, or importing it raised an error.
     """
     require_trust(path)
+    search_working_folder(_split_path(path)[0])
     found = import_own(path)
     source = get_untrusted_source()
     if source is not None:
@@ -277,13 +279,43 @@ def _is_registered(path: str) -> bool:
     return False
 
 
+def search_working_folder(module: str) -> None:
+    """Let a module that the user names, and what it imports, be imported from the working folder.
+
+    Not before: libraries import whatever packages in `sys.path` declare, and the folder may hold files
+    of strangers. For a module that is found elsewhere, or that a file names, nothing changes.
+
+    Args:
+        module: Dotted name, or a file.
+    """
+    folder = get_trust().working_folder
+    if folder is None or folder in sys.path or get_untrusted_source() is not None:
+        return
+    if module.endswith(_FILE_SUFFIX) or _find_installed(module.partition(".")[0]) is None:
+        sys.path.append(folder)
+
+
+def find_top_module(name: str) -> ModuleSpec | None:
+    """Find a module without dots in its name, also in the working folder; nothing is imported."""
+    folder = get_trust().working_folder
+    spec = _find_installed(name)
+    if spec is None and folder is not None:
+        spec = PathFinder.find_spec(name, [folder])
+    return spec
+
+
+def _find_installed(name: str) -> ModuleSpec | None:
+    """Find a module without dots in its name in `sys.path`."""
+    try:
+        return find_spec(name)
+    except (ImportError, ValueError, AttributeError):
+        return None
+
+
 def find_source_file(module: str) -> str | None:
     """Return the file of a module; None if there is none. No package on the way is imported."""
     top, *parts = module.split(".")
-    try:
-        spec = find_spec(top)  # imports nothing for a name without dots
-    except (ImportError, ValueError, AttributeError):
-        return None
+    spec = find_top_module(top)
     if spec is None:
         return None
     if not parts:

@@ -20,7 +20,7 @@ Result = TypeVar("Result")
 
 
 class UntrustedCodeError(UsageError):
-    """A file names code that is not part of kinfolk, and nobody has said that the file is trusted."""
+    """A file names code to import, or a file to write, and nobody has said that it is trusted."""
 
 
 class Trust(NamedTuple):
@@ -29,6 +29,7 @@ class Trust(NamedTuple):
     source: str | None = None  # the file whose words are followed; None: they are the user's
     are_files_trusted: bool = False  # as `--trust` says
     may_sandbox: bool = True  # whether a policy that is not trusted may run in a sandbox
+    working_folder: str | None = None  # where modules may lie that the user names
 
 
 _THE_USERS = Trust()
@@ -57,7 +58,7 @@ def untrusted(source: object, may_sandbox: bool = False) -> Iterator[None]:
     """
     trust = _trust.get()
     if source is not None:
-        trust = Trust(str(source), trust.are_files_trusted, may_sandbox)
+        trust = trust._replace(source=str(source), may_sandbox=may_sandbox)
     with _following(trust):
         yield
 
@@ -79,8 +80,15 @@ def trust_files(trusted: bool = True) -> Iterator[None]:
     """
     trust = _trust.get()
     if trusted and trust.source is None:  # a file cannot say that it is trusted
-        trust = Trust(are_files_trusted=True)
+        trust = trust._replace(are_files_trusted=True)
     with _following(trust):
+        yield
+
+
+@contextmanager
+def find_modules_in(folder: str | None) -> Iterator[None]:
+    """Let modules that the user names lie in a folder within this context; None: nowhere else."""
+    with _following(_trust.get()._replace(working_folder=folder)):
         yield
 
 
@@ -107,6 +115,20 @@ def make_untrusted_error(source: str, path: str) -> UntrustedCodeError:
         "world of kinfolk and would run with your rights. If you trust it, add --trust (in Python: with kf.trust_files()). A policy "
         "also runs without trust in a sandbox: --sandbox, with --sandbox-read FILE for its modules."
     )
+
+
+def require_trust_to_write(path: object) -> None:
+    """Check that a file may be written whose path a setting names.
+
+    Raises:
+        UntrustedCodeError: A file that is not trusted names it.
+    """
+    source = get_untrusted_source()
+    if source is not None:
+        raise UntrustedCodeError(
+            f"{escape_text(source)} names the file '{escape_text(str(path))}', which would be written. If "
+            "you trust it, add --trust (in Python: with kf.trust_files())."
+        )
 
 
 @dataclass(frozen=True)

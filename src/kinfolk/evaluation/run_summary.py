@@ -32,15 +32,18 @@ def summarize_run(run: Run | DamagedRun) -> RunSummary:
     if isinstance(run, DamagedRun):
         return RunSummary(run.name, date, "", "", None, "", "damaged")
     settings, job, state = run.config["settings"], str(run.config["job"]), run.status
-    shared = settings.get("settings", {}) if job == "sweep" else settings
+    shared = settings.get("settings") if job == "sweep" else settings
+    shared = shared if isinstance(shared, Mapping) else {}
     world = str(shared.get("world") or shared.get("task") or "")
+    seed = settings.get("seed")
+    seed = seed if isinstance(seed, int) else None
     headline = ""
     if state == "done":
         try:
             headline = describe_headline(run.last_event(), shared)
-        except (KinfolkError, LookupError, TypeError, ValueError):
+        except (KinfolkError, LookupError, TypeError, ValueError, AttributeError):
             state = "damaged"
-    return RunSummary(run.name, date, job, world, settings.get("seed"), headline, state)
+    return RunSummary(run.name, date, job, world, seed, headline, state)
 
 
 def describe_headline(last: Mapping[str, Any] | None, settings: Mapping[str, Any]) -> str:

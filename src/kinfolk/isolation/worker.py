@@ -13,6 +13,7 @@ import numpy as np
 
 from kinfolk.core.arrays import AnyArray
 from kinfolk.core.errors import ErrorSummary
+from kinfolk.core.trust import get_trust
 from kinfolk.isolation import shared_buffers as shared
 from kinfolk.isolation.cgroups.worker_cgroups import WorkerCgroup
 from kinfolk.isolation.failures import IsolationSettings, WorkerError
@@ -92,6 +93,7 @@ class Worker:
             "payload_bytes": payload.size,
             "inherits_memory": inherits_memory,
             "import_paths": forkserver.import_paths,
+            "working_folder": None if settings.sandbox else get_trust().working_folder,
             "n_cgroup_fds": len(entries),
             **{name: getattr(settings, name) for name in _WORKER_SETTINGS},
         }

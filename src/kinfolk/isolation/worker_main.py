@@ -17,7 +17,7 @@ import numpy as np
 
 from kinfolk.core.arrays import AnyArray, Ints
 from kinfolk.core.errors import UsageError
-from kinfolk.core.trust import trust_files
+from kinfolk.core.trust import find_modules_in, trust_files
 from kinfolk.isolation import shared_buffers as shared
 from kinfolk.isolation.payload import read_payload
 from kinfolk.isolation.sandbox.landlock import is_landlock_supported, restrict_to_folder
@@ -171,7 +171,8 @@ class _WorkerLoop:
         sys.path[:0] = config["import_paths"]
         resolved, spec = read_payload(self._payload_fd, config["payload_bytes"])
         os.close(self._payload_fd)
-        with trust_files(config["sandbox"]):  # there it may run what it likes
+        may_name_code = trust_files(config["sandbox"])  # there it may run what it likes
+        with may_name_code, find_modules_in(config["working_folder"]):
             self.policy = build_policy(resolved, spec)
         extra = len(PARENT_MEMORY_ROWS) if self._config["inherits_memory"] else 0
         self.memory = allocate_memory(self.policy.memory_layout, self._buffer.rows.shape[0] + extra)

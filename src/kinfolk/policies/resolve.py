@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl, unquote
 
 from kinfolk.core.errors import UsageError, escape_text
-from kinfolk.core.imports import Registry, RegistryEntry, import_object
+from kinfolk.core.imports import Registry, RegistryEntry, find_top_module, import_object
 from kinfolk.core.settings import parse_value
 from kinfolk.policies.build import ResolvedPolicy, learns_between_episodes
 from kinfolk.policies.own_policies import (
@@ -172,7 +171,7 @@ def resolve_class(path: str, settings: Mapping[str, Any], trusted: bool = True) 
     package = path.partition(":")[0].partition(".")[0]
     if trusted:
         import_object(path)
-    elif find_spec(package) is None:
+    elif find_top_module(package) is None:
         raise UsageError(f"'{path}' cannot be imported: there is no module {package}.")
     return _read_files(path, settings)
 

@@ -8,10 +8,10 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterable
-from importlib.util import find_spec
 from pathlib import Path
 
 from kinfolk.core.errors import format_suggestion
+from kinfolk.core.imports import find_top_module
 from kinfolk.store.files import read_text
 
 _FILE = re.compile(r"(?:class:|file:)?(?P<path>[^?]*\.py)(?::(?P<name>\w+))?(?:\?.*)?$")
@@ -38,7 +38,7 @@ def suggest_policy_uri(uri: str, policy_names: Iterable[str]) -> str:
         return f" Did you mean 'file:{uri}'?"
     if (Path(body) / "settings.json").exists():
         return f" Did you mean 'run:{uri}'?"
-    if _DOTTED.match(body) and find_spec(body.partition(".")[0]) is not None:
+    if _DOTTED.match(body) and find_top_module(body.partition(".")[0]) is not None:
         return f" Did you mean 'class:{uri}'?"
     return ""
 

@@ -18,7 +18,13 @@ from itertools import chain, count
 from pathlib import Path
 from typing import IO, Any
 
-from kinfolk.core.errors import DamagedRunError, StoreError, UsageError, format_suggestion
+from kinfolk.core.errors import (
+    DamagedRunError,
+    StoreError,
+    UsageError,
+    escape_text,
+    format_suggestion,
+)
 from kinfolk.core.events import Event, FileChunk, Snapshot, TimingEvent
 from kinfolk.core.trust import get_trust
 from kinfolk.store import event_log
@@ -337,7 +343,7 @@ def open_run(folder: Path) -> Run:
 
     Raises:
         UsageError: There is no such folder.
-        DamagedRunError: The folder is not a run, or its `settings.json` is damaged.
+        DamagedRunError: The folder is not a run, holds a link, or its `settings.json` is damaged.
     """
     if not folder.is_dir():
         raise UsageError(f"There is no run {folder}.{_suggest_runs(folder)}")
@@ -345,7 +351,23 @@ def open_run(folder: Path) -> Run:
         inner = sorted(p.parent.name for p in folder.glob("*/settings.json"))[:_MAX_LISTED]
         hint = f" Runs in it: {', '.join(inner)}." if inner else ""
         raise DamagedRunError(f"{folder} is not a run: it has no settings.json.{hint}")
+    _refuse_links(folder)
     return Run(folder, read_run_settings(folder))
+
+
+def _refuse_links(folder: Path) -> None:
+    """Check that a run holds files and folders: what is written to a link may be any file of the user.
+
+    Raises:
+        DamagedRunError: It holds a link, a pipe or a device.
+    """
+    with as_store_error(f"{folder} could not be read"), os.scandir(folder) as entries:
+        for entry in entries:
+            if not entry.is_file(follow_symlinks=False) and not entry.is_dir(follow_symlinks=False):
+                raise DamagedRunError(
+                    f"{folder} is not a run as kinfolk writes it: '{escape_text(entry.name)}' in it is a link, "
+                    "a pipe or a device. Put the file or folder itself there."
+                )
 
 
 def _suggest_runs(folder: Path) -> str:

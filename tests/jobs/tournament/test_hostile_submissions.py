@@ -227,3 +227,24 @@ def test_a_source_that_you_type_is_an_error(folder, tmp_path):
     (tmp_path / "mallory.py").symlink_to(folder / "alice.py")
     with pytest.raises(UsageError, match=r"mallory\.py is a link"):
         read_submissions([tmp_path / "mallory.py"])
+
+
+@pytest.mark.parametrize("name", ["alice.v2/__init__.py", "alice/__init__.py", "alice.py.py"])
+def test_no_submission_takes_the_name_of_another(folder, name):
+    path = folder / name
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(SOURCE)
+    policies = read_submissions([folder])["policies"]
+    assert sorted(policies.values()) == sorted(
+        f"file:{each}:Mine" for each in (folder / "alice.py", folder / "bob.py", path)
+    )
+    assert "alice.py" in policies or policies["alice"] == f"file:{folder}/alice.py:Mine"
+
+
+def test_a_submission_named_like_a_side_plays_under_its_whole_name(folder):
+    (folder / "hunter").mkdir()
+    (folder / "hunter" / "carol.py").write_text(SOURCE)
+    (folder / "hunter.py").write_text(SOURCE)
+    policies = read_submissions([folder])["policies"]
+    assert list(policies) == ["alice", "bob", "hunter", "hunter.py"]
+    assert list(policies["hunter"]) == ["carol"]

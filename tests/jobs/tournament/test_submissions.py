@@ -87,13 +87,15 @@ def test_a_folder_without_policies_is_refused(tmp_path):
     )
 
 
-def test_two_policies_of_one_name_are_refused(tmp_path):
+def test_two_policies_of_one_name_are_refused_except_in_a_folder(tmp_path):
     first, second = write(tmp_path / "alice.py"), write(tmp_path / "alice.safetensors")
-    with pytest.raises(UsageError) as refused:
-        read_submissions([tmp_path])
-    assert str(refused.value) == (
-        f"Two policies are called 'alice': {first}:Mine and {second}. Rename one of them."
-    )
+    write(tmp_path / "bob.py")
+    write(tmp_path / "bob.md")
+    assert read_submissions([tmp_path])["policies"] == {
+        "alice.py": f"file:{first}:Mine",
+        "alice.safetensors": f"file:{second}",
+        "bob": f"file:{tmp_path}/bob.py:Mine",
+    }
     with pytest.raises(UsageError, match="Two policies are called 'random': "):
         read_submissions(["kin://random", "random=kin://noop"])
 

@@ -13,11 +13,11 @@ import stat
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
-from importlib.util import find_spec
 from itertools import islice
 from pathlib import Path
 
 from kinfolk.core.errors import require
+from kinfolk.core.imports import find_top_module
 from kinfolk.isolation.sandbox.bubblewrap import trusted_import_paths
 from kinfolk.policies.build import ResolvedPolicy
 
@@ -140,10 +140,7 @@ def _locate_module(name: str) -> tuple[Path | None, str]:
         The path, None if it is not found, and the folder on `sys.path` in which it lies.
     """
     top, *parts = name.split(".")
-    try:
-        spec = find_spec(top)  # imports nothing for a name without dots
-    except (ImportError, ValueError, AttributeError):
-        spec = None
+    spec = find_top_module(top)
     if spec is None:
         return None, ""
     if spec.origin is not None and os.path.isabs(spec.origin):

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -130,16 +130,17 @@ def read_folder(folder: Path, refused: dict[str, str], side: str = "") -> Policy
         side: Name of the side whose folder it is, in which no further sides are searched.
 
     Raises:
-        UsageError: It holds no policy, or two of one name.
+        UsageError: It holds no policy.
     """
     policies: PolicyTable = {}
     reasons: dict[str, str] = {}
-    for path in list_folder(folder):
+    entries = list_folder(folder)
+    for path in entries:
         if path.name.startswith(".") or path.name == "__pycache__":
             continue
         if not _is_policy(path) and not path.is_symlink():
             if not side and path.is_dir() and any(map(_is_policy, list_folder(path))):
-                add_policy(policies, path.name, read_folder(path, refused, path.name))
+                policies[path.name] = read_folder(path, refused, path.name)
             continue
         try:
             _check_name(path)
@@ -148,7 +149,7 @@ def read_folder(folder: Path, refused: dict[str, str], side: str = "") -> Policy
             name = escape_text(f"{side}/{path.name}" if side else path.name)
             reasons[name] = escape_text(str(error).replace(f"{folder}/", "").removesuffix("."))
         else:
-            add_policy(policies, path.stem, uri)
+            policies[_choose_name(path, entries)] = uri
     refused |= reasons
     if not policies:
         found = "".join(f" {name} is refused: {reason}." for name, reason in reasons.items())
@@ -157,6 +158,17 @@ def read_folder(folder: Path, refused: dict[str, str], side: str = "") -> Policy
             hint += f" Enter a package itself as NAME={folder}."
         raise UsageError(f"{folder} holds no policy.{found} {hint}")
     return policies
+
+
+def _choose_name(path: Path, entries: Sequence[Path]) -> str:
+    """Return the name of a submission: without its suffix, unless another entry is called so too."""
+    if path.is_dir():
+        return path.name
+    for entry in entries:
+        is_rival = entry != path and (entry.is_dir() or _is_policy(entry))
+        if is_rival and path.stem in (entry.name, entry.name if entry.is_dir() else entry.stem):
+            return path.name
+    return path.stem
 
 
 def _check_name(path: Path) -> None:

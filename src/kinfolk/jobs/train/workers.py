@@ -7,6 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from kinfolk.core.errors import SettingsError
+from kinfolk.core.trust import carry_trust
 from kinfolk.engines.base import Engine, Item, LocalEngine, ObjectRef, Result, Value
 from kinfolk.engines.processes import ProcessEngine
 from kinfolk.play.task import WorldRef
@@ -54,10 +55,11 @@ class ChunkWorkers:
             yield from self._engine.map(task, items)
             return
         n_workers, chunks = len(self._pinned), list(items)
+        trusted_task = carry_trust(task)  # threads do not know whose words are followed
 
         def run(worker: int) -> Sequence[Any]:
             """Run the tasks of one worker, in order."""
-            return list(self._pinned[worker].map(task, chunks[worker::n_workers]))
+            return list(self._pinned[worker].map(trusted_task, chunks[worker::n_workers]))
 
         with ThreadPoolExecutor(n_workers) as threads:
             results = list(threads.map(run, range(n_workers)))

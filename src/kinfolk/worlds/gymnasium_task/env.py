@@ -20,6 +20,7 @@ from gymnasium.envs.registration import load_env_creator
 
 from kinfolk.core.arrays import AnyArray
 from kinfolk.core.errors import SettingsError, UnknownNameError, UsageError, format_suggestion
+from kinfolk.core.imports import search_working_folder
 from kinfolk.core.trust import get_untrusted_source, make_untrusted_error
 from kinfolk.worlds.gymnasium_task.own_tasks import (
     find_source,
@@ -77,6 +78,7 @@ def _refuse_untrusted(path: str) -> None:
 def _import_module(task: str, module: str) -> None:
     """Import the module that registers a task, or raise UsageError with the reason."""
     _refuse_untrusted(task)
+    search_working_folder(module)
     try:
         importlib.import_module(module)
     except ModuleNotFoundError as error:

@@ -15,6 +15,7 @@ from kinfolk.core.imports import import_object
 from kinfolk.core.random import KeyedRng, fold_in, seed_key
 from kinfolk.core.settings import validate_settings
 from kinfolk.core.spaces import WorldSpec
+from kinfolk.core.trust import require_trust_to_write
 from kinfolk.policies.base import AgentBatch, Memory, MemoryField, MemoryLayout
 from kinfolk.policies.role_domain import ROLE_PREFIX, role_tables_in_memory, score_agents
 from kinfolk.policies.scripted.cogsguard import columns as col
@@ -277,6 +278,7 @@ class EvolvingRolePolicy(HybridRolePolicy):
     Raises:
         SettingsError: The counts exceed a team, a name is unknown, or settings are given that a
             coordinator, or its history, has already.
+        UntrustedCodeError: A file that is not trusted, such as a run, names the history.
     """
 
     def __init__(
@@ -292,6 +294,8 @@ class EvolvingRolePolicy(HybridRolePolicy):
         evolution = teams.pop_settings(counts_and_params, EvolutionConfig)
         params = teams.pop_settings(counts_and_params, BehaviorParams)
         self._team_size = dict(spec.rules)["agents"]
+        if history is not None:
+            require_trust_to_write(history)
         self._history = None if history is None else Path(history)
         given = {"games_per_generation": games_per_generation, "seed": seed, "catalog": catalog}
         settings = {name: value for name, value in given.items() if value is not None} | evolution
