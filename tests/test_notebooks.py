@@ -50,7 +50,7 @@ def test_first_steps_show_tables_figures_a_replay_and_the_runs(tmp_path):
     assert '<progress value="12" max="12"></progress> Episodes: 12 of 12, done after ' in pages[0]
     assert ">EvaluationResult</caption>" in pages[1]
     assert any(page.startswith('<iframe sandbox="allow-scripts"') for page in pages)
-    assert any(">16 roles, " in page for page in pages)
+    assert any(">4 roles, " in page for page in pages)
     assert ">compared</td>" in pages[-1]
     assert len(shown(notebook, "image/png")) == 2
     assert "prey are alive (" in printed(notebook)

@@ -11,7 +11,7 @@ from kinfolk.core.settings import Settings
 
 PAGES: dict[str, Any] = tomllib.loads(Path(__file__).with_name("pages.toml").read_text())
 # Ancestors whose members are not repeated.
-FOREIGN = "object,tuple,list,dict,str,int,Exception,Generic,Protocol"
+FOREIGN = "object,ndarray,tuple,list,dict,str,int,Exception,Generic,Protocol"
 
 
 def page_names(page: str) -> Iterator[tuple[str, str, Any]]:

@@ -83,7 +83,7 @@ def test_comparisons_from_python_take_isolation_replays_and_a_folder(tmp_path):
         files = (result.run.folder / "replays").iterdir()
         assert sorted(path.name for path in files) == replays
         slots = result.run.timings().lines[0]["slots"]
-        assert {slot["processes"] for slot in slots.values()} == {1}, "a worker process per slot"
+        assert {slot["processes"] for slot in slots.values()} == {2}, "a process per slot and game"
 
 
 FAILING = """

@@ -82,6 +82,7 @@ def check_sandbox(evaluations: Sequence[Any]) -> None:
         EngineError: This machine has no sandbox.
         UsageError: --strict is set and a restriction is unsupported.
     """
+    from kinfolk.isolation.failures import IsolationSettings
     from kinfolk.isolation.sandbox.support import (
         describe_resource_limits,
         list_enforced,
@@ -95,7 +96,7 @@ def check_sandbox(evaluations: Sequence[Any]) -> None:
         require_sandbox()
     for part in list_enforced() if settings.sandbox else ():
         output.note(f"Sandbox: {part}.")
-    if settings.sandbox or settings.memory_limit != type(settings)().memory_limit:
+    if settings.sandbox or settings.memory_limit != IsolationSettings().memory_limit:
         output.note(f"Limits: {describe_resource_limits(settings.memory_limit)}.")
     if not settings.sandbox:
         return

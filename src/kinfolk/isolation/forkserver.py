@@ -11,6 +11,7 @@ import socket
 import subprocess
 import sys
 import time
+from collections.abc import Iterable
 from contextlib import suppress
 from typing import Any, NamedTuple
 
@@ -67,6 +68,7 @@ class ForkServerClient:
         """Forget everything about the workers and messages of an earlier fork server."""
         self._unread = b""
         self._preloaded: set[str] = set()
+        self._imported: set[str] = set()
         self._exits: dict[int, WorkerExit] = {}  # by pid
         self._messages: list[dict[str, Any]] = []
 
@@ -97,6 +99,14 @@ class ForkServerClient:
             self._preloaded.add(content_hash)
             self._send({"preload": payload.size, "memory_mb": memory_mb}, [payload.fd])
             self._wait_for("preloaded", _PRELOAD_TIMEOUT)
+
+    def import_libraries(self, names: Iterable[str]) -> None:
+        """Import libraries in the fork server once, so that its workers need not."""
+        missing = sorted({*names} - self._imported)
+        if missing:
+            self._start()
+            self._imported.update(missing)
+            self._send({"import": missing})
 
     def fork(self, config: dict[str, Any], fds: list[int]) -> int:
         """Fork a worker and return its process id.

@@ -70,13 +70,17 @@ def main(config: dict[str, Any]) -> None:
         prepare_slot()
         pack_filter(allow_processes=False)
         landlock_abi_version()
-    for name in config["preload"]:
-        # The worker imports it again, and reports why it fails.
+    import_libraries(config["preload"])
+    ForkServer(control, config["host"], config["host_pid"]).serve()
+
+
+def import_libraries(names: list[str]) -> None:
+    """Import libraries that workers need; a worker imports them again, and reports why that fails."""
+    for name in names:
         with contextlib.suppress(BaseException):
             importlib.import_module(name)
     gc.collect()
     gc.freeze()  # so that collections in workers do not copy the pages they share
-    ForkServer(control, config["host"], config["host_pid"]).serve()
 
 
 @dataclass
@@ -166,6 +170,8 @@ class ForkServer:
                 os.close(payload_fd)
                 gc.freeze()
                 self._send({"preloaded": True})
+            elif "import" in request:
+                import_libraries(request["import"])
             elif "printed" in request:
                 worker = self._workers.get(request["printed"])
                 if worker is not None:

@@ -94,6 +94,7 @@ class WorkerPool:
         # Without a sandbox all slots have one; else every slot and policy has its own.
         self._forkservers: dict[tuple[object, ...], ForkServerClient] = {}
         self._payloads: dict[tuple[str, WorldSpec, bool], WorkerPayload] = {}
+        self._libraries: dict[str, tuple[str, ...]] = {}  # that policies import, by their digests
         self._in_use: set[Worker] = set()
         self._cgroups: PoolCgroups | None = None  # made with the first worker
         self.n_started = 0
@@ -133,6 +134,12 @@ class WorkerPool:
         limit = self._settings.max_processes
         if len(self._in_use) >= limit:
             raise ProcessLimitError(f"All {limit} worker processes (--max-processes) are in use.")
+        if (
+            not self._settings.sandbox
+        ):  # in a sandbox the fork server has imported them at its start
+            if resolved.sha256 not in self._libraries:
+                self._libraries[resolved.sha256] = find_policy_files(resolved).preload
+            forkserver.import_libraries(self._libraries[resolved.sha256])
         if is_preloadable(resolved):
             forkserver.preload(payload, self._settings.memory_limit)
         cgroup = self._create_cgroup()

@@ -197,6 +197,7 @@ class PlaysManySlowEpisodes(Attack):
     limits = {"step_timeout": 1.0, "match_timeout": 2.0}
     episodes = 3
     whole_slot = True  # the limit is one of the slot
+    without_sandbox = "it cannot count its games: each of them has a new process"
     n_played = 0
 
     def step(self):
