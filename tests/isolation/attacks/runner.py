@@ -23,6 +23,7 @@ from canaries import Canaries  # noqa: E402
 from leftovers import adopt_orphans, end_processes, system_state, wait_until_alone  # noqa: E402
 
 from kinfolk.core.temporary_folder import remove_tree  # noqa: E402
+from kinfolk.core.trust import trust_files  # noqa: E402
 from kinfolk.evaluation.rollout import Isolation, evaluation_task, run_evaluation  # noqa: E402
 from kinfolk.isolation.failures import IsolationSettings  # noqa: E402
 from kinfolk.isolation.worker_pool import close_pools  # noqa: E402
@@ -126,7 +127,8 @@ class Runner:
         isolation = Isolation("agent", IsolationSettings(**settings))
         ref = WorldRef("probe", settings=RULES)
         task = evaluation_task(ref, slots, SEED, range(n_episodes), SLOT_MAP, isolation)
-        played = run_evaluation(task)
+        with trust_files(not self.sandbox):
+            played = run_evaluation(task)
         return list(played.episodes), vars(played.observed.slots["attacker"])
 
     def _resolve(self, name: str, targets: dict) -> object:

@@ -122,7 +122,6 @@ class NamesForeignNetInAFile(WarmupAttack):
         {"module": "hostile_net.Net"},
     )
     files = {"hostile_net.py": _NET}
-    without_sandbox = "code that a file names is refused"
     uri = "file:hostile.safetensors"
     needs_torch = True
 
@@ -186,7 +185,6 @@ class ReadsNamedModules(WarmupAttack):
 class ReadsModulesNamedInAFile(ReadsNamedModules):
     """Names them in the settings of its policy file, which it writes itself."""
 
-    without_sandbox = "code that a file names is refused"
     uri = "file:hostile.safetensors"
     policy = (
         "hostile.warmup.ReadsModulesNamedInAFile",
