@@ -16,7 +16,7 @@ PAGE = Path(__file__).resolve().parent.parent / "docs" / "reference" / "tables.m
 SECTIONS = re.findall(r"^## (\S+)\n(.*?)(?=^## |\Z)", PAGE.read_text(), re.M | re.S)
 DOCUMENTED = {name: re.findall(r"^\| `([^`]+)` \|", text, re.M) for name, text in SECTIONS}
 # Documented columns that are in runs of one kind only; each kind is looked at below.
-OF_SOME_RUNS = {"operator", "fitness", "inherited", "inherited_fitness"}
+OF_SOME_RUNS = {"agent_id", "operator", "fitness", "inherited", "inherited_fitness"}
 
 
 def check(name, columns):
