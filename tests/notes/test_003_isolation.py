@@ -266,7 +266,7 @@ def test_15_nothing_is_left_when_the_main_process_is_killed(tmp_path):
             time.sleep(0.05)
         process.send_signal(signal.SIGKILL)
     workers = {pid for pid, _, _ in read_log(log)}
-    assert len(workers) == 5
+    assert len(workers) >= 5, "five agents, with new processes in every episode that was begun"
     assert wait_for_exit(30, workers)
 
 
